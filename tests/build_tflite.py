@@ -1,0 +1,273 @@
+"""Builds small `.tflite` files for tests, without TensorFlow.
+
+`build` takes tensors and nodes in the file format's own terms; `from_graph` takes a
+`Graph` and puts back the operands that importing folds into attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import flatbuffers
+import numpy as np
+import tflite
+
+from uhost.ir.dtype import DType
+from uhost.ir.graph import BoundOperator, Graph
+from uhost.ir.tensor import Array, Tensor
+
+TENSOR_TYPES = {
+    DType.FLOAT32: tflite.TensorType.FLOAT32,
+    DType.INT32: tflite.TensorType.INT32,
+    DType.UINT8: tflite.TensorType.UINT8,
+    DType.INT64: tflite.TensorType.INT64,
+    DType.BOOL: tflite.TensorType.BOOL,
+    DType.INT16: tflite.TensorType.INT16,
+    DType.INT8: tflite.TensorType.INT8,
+}
+ACTIVATIONS = {
+    "none": tflite.ActivationFunctionType.NONE,
+    "relu": tflite.ActivationFunctionType.RELU,
+    "relu_n1_to_1": tflite.ActivationFunctionType.RELU_N1_TO_1,
+    "relu6": tflite.ActivationFunctionType.RELU6,
+}
+OPTION_TABLES = {
+    "ADD": "AddOptions",
+    "AVERAGE_POOL_2D": "Pool2DOptions",
+    "CONCATENATION": "ConcatenationOptions",
+    "CONV_2D": "Conv2DOptions",
+    "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions",
+    "DEQUANTIZE": "DequantizeOptions",
+    "FULLY_CONNECTED": "FullyConnectedOptions",
+    "MAX_POOL_2D": "Pool2DOptions",
+    "MEAN": "ReducerOptions",
+    "PAD": "PadOptions",
+    "PADV2": "PadV2Options",
+    "QUANTIZE": "QuantizeOptions",
+    "RESHAPE": "ReshapeOptions",
+    "SOFTMAX": "SoftmaxOptions",
+}
+OPERATOR_VERSIONS = {"DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 4, "CONV_2D": 3, "QUANTIZE": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One operator of a file: builtin name, tensor names ("" where absent), option fields.
+
+    `options` maps the schema's field names in camel case ("StrideW") to values; None
+    leaves the options table out.
+    """
+
+    code: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    options: Mapping[str, Any] | None = field(default_factory=dict)
+    version: int = 0
+
+
+def build(
+    tensors: Sequence[Tensor], nodes: Sequence[Node], inputs: Sequence[str], outputs: Sequence[str]
+) -> bytes:
+    """Returns the bytes of a `.tflite` file of one subgraph."""
+    fb = flatbuffers.Builder(1024)
+    index = {tensor.name: i for i, tensor in enumerate(tensors)}
+    codes = list(dict.fromkeys(node.code for node in nodes))
+
+    data = [b""]  # buffer 0 is the empty one, by the format's convention
+    tensor_offsets = []
+    for tensor in tensors:
+        number = 0
+        if tensor.values is not None:
+            number = len(data)
+            data.append(np.ascontiguousarray(tensor.values).tobytes())
+        tensor_offsets.append(_tensor(fb, tensor, number))
+    buffer_offsets = []
+    for content in data:
+        vector = _bytes(fb, content) if content else None
+        tflite.BufferStart(fb)
+        if vector is not None:
+            tflite.BufferAddData(fb, vector)
+        buffer_offsets.append(tflite.BufferEnd(fb))
+    node_offsets = [_operator(fb, node, codes, index) for node in nodes]
+
+    tensor_vector = _offsets(fb, tensor_offsets)
+    node_vector = _offsets(fb, node_offsets)
+    input_vector = _int32(fb, [index[name] for name in inputs])
+    output_vector = _int32(fb, [index[name] for name in outputs])
+    name = fb.CreateString("main")
+    tflite.SubGraphStart(fb)
+    tflite.SubGraphAddName(fb, name)
+    tflite.SubGraphAddTensors(fb, tensor_vector)
+    tflite.SubGraphAddInputs(fb, input_vector)
+    tflite.SubGraphAddOutputs(fb, output_vector)
+    tflite.SubGraphAddOperators(fb, node_vector)
+    subgraph_vector = _offsets(fb, [tflite.SubGraphEnd(fb)])
+
+    code_offsets = []
+    for code in codes:
+        number = getattr(tflite.BuiltinOperator, code)
+        version = max(n.version or OPERATOR_VERSIONS.get(code, 1) for n in nodes if n.code == code)
+        tflite.OperatorCodeStart(fb)
+        tflite.OperatorCodeAddDeprecatedBuiltinCode(fb, min(number, 127))
+        tflite.OperatorCodeAddBuiltinCode(fb, number)
+        tflite.OperatorCodeAddVersion(fb, version)
+        code_offsets.append(tflite.OperatorCodeEnd(fb))
+    code_vector = _offsets(fb, code_offsets)
+    buffer_vector = _offsets(fb, buffer_offsets)
+    tflite.ModelStart(fb)
+    tflite.ModelAddVersion(fb, 3)
+    tflite.ModelAddOperatorCodes(fb, code_vector)
+    tflite.ModelAddSubgraphs(fb, subgraph_vector)
+    tflite.ModelAddBuffers(fb, buffer_vector)
+    fb.Finish(tflite.ModelEnd(fb), file_identifier=b"TFL3")
+    return bytes(fb.Output())
+
+
+def _int32(fb: flatbuffers.Builder, values: Sequence[int]) -> int:
+    return int(fb.CreateNumpyVector(np.asarray(values, np.int32)))
+
+
+def _offsets(fb: flatbuffers.Builder, offsets: Sequence[int]) -> int:
+    fb.StartVector(4, len(offsets), 4)
+    for offset in reversed(offsets):
+        fb.PrependUOffsetTRelative(offset)
+    return int(fb.EndVector())
+
+
+def _bytes(fb: flatbuffers.Builder, content: bytes) -> int:
+    """Writes `content` where the file aligns it to 16 bytes, as the schema asks of buffers."""
+    fb.StartVector(1, len(content), 16)
+    fb.head -= len(content)
+    fb.Bytes[fb.head : fb.head + len(content)] = content
+    return int(fb.EndVector())
+
+
+def _tensor(fb: flatbuffers.Builder, tensor: Tensor, buffer: int) -> int:
+    quantization = None
+    if tensor.quantization is not None:
+        scale = fb.CreateNumpyVector(np.asarray(tensor.quantization.scale, np.float32))
+        zero = fb.CreateNumpyVector(np.asarray(tensor.quantization.zero_point, np.int64))
+        tflite.QuantizationParametersStart(fb)
+        tflite.QuantizationParametersAddScale(fb, scale)
+        tflite.QuantizationParametersAddZeroPoint(fb, zero)
+        tflite.QuantizationParametersAddQuantizedDimension(fb, tensor.quantization.axis or 0)
+        quantization = tflite.QuantizationParametersEnd(fb)
+    shape = _int32(fb, tensor.shape)
+    name = fb.CreateString(tensor.name)
+    tflite.TensorStart(fb)
+    tflite.TensorAddShape(fb, shape)
+    tflite.TensorAddType(fb, TENSOR_TYPES[tensor.dtype])
+    tflite.TensorAddBuffer(fb, buffer)
+    tflite.TensorAddName(fb, name)
+    if quantization is not None:
+        tflite.TensorAddQuantization(fb, quantization)
+    return int(tflite.TensorEnd(fb))
+
+
+def _operator(
+    fb: flatbuffers.Builder, node: Node, codes: Sequence[str], index: Mapping[str, int]
+) -> int:
+    inputs = _int32(fb, [index[name] if name else -1 for name in node.inputs])
+    outputs = _int32(fb, [index[name] for name in node.outputs])
+    table = OPTION_TABLES.get(node.code)
+    options = None
+    if table is not None and node.options is not None:
+        values = {
+            key: _int32(fb, value) if isinstance(value, tuple) else value
+            for key, value in node.options.items()
+        }
+        getattr(tflite, f"{table}Start")(fb)
+        for key, value in values.items():
+            getattr(tflite, f"{table}Add{key}")(fb, value)
+        options = getattr(tflite, f"{table}End")(fb)
+    tflite.OperatorStart(fb)
+    tflite.OperatorAddOpcodeIndex(fb, codes.index(node.code))
+    tflite.OperatorAddInputs(fb, inputs)
+    tflite.OperatorAddOutputs(fb, outputs)
+    if options is not None:
+        tflite.OperatorAddBuiltinOptionsType(fb, getattr(tflite.BuiltinOptions, str(table)))
+        tflite.OperatorAddBuiltinOptions(fb, options)
+    return int(tflite.OperatorEnd(fb))
+
+
+def from_graph(graph: Graph) -> bytes:
+    """Returns a `.tflite` file that computes what `graph` computes.
+
+    Operands folded into attributes (shapes, paddings, axes) become constants again.
+    Raises `ValueError` for padding that the format's SAME and VALID cannot express.
+    """
+    tensors = dict(graph.tensors)
+    nodes = []
+    for bound in graph.bound_operators():
+        names = [t.name if t is not None else "" for t in bound.inputs]
+        code, options, operands = _node(bound)
+        for role, values in operands:
+            name = f"{bound.name}_{role}"
+            quantization = bound.output.quantization if role == "value" else None
+            dtype = DType(str(values.dtype))
+            tensors[name] = Tensor(name, values.shape, dtype, quantization, values)
+            names.append(name)
+        nodes.append(Node(code, tuple(names), tuple(t.name for t in bound.outputs), options))
+    return build(list(tensors.values()), nodes, graph.inputs, graph.outputs)
+
+
+def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[str, Array]]]:
+    """Returns builtin name, options and folded operands of `bound`."""
+    at = bound.attributes
+    code = bound.kind.upper()
+    options: dict[str, Any] = {}
+    operands: list[tuple[str, Array]] = []
+    if hasattr(at, "activation"):
+        options["FusedActivationFunction"] = ACTIVATIONS[str(at.activation)]
+    if code == "RESHAPE":
+        operands = [("shape", np.array(bound.output.shape, np.int32))]
+    elif code == "SOFTMAX":
+        options["Beta"] = at.beta
+    elif code == "MEAN":
+        options["KeepDims"] = at.keep_dims
+        operands = [("axes", np.array(at.axes, np.int32))]
+    elif code == "CONCATENATION":
+        options["Axis"] = at.axis
+    elif code == "PAD":
+        pads = np.array([at.before, at.after], np.int32).T.copy()
+        operands = [("paddings", pads)]
+        default = bound.output.zero_point if bound.output.dtype is DType.INT8 else 0
+        if at.value != default:
+            code = "PADV2"
+            operands.append(("value", np.array([at.value], bound.output.dtype.numpy)))
+    elif code in ("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"):
+        options |= _window(bound)
+    return code, options, operands
+
+
+def _window(bound: BoundOperator[Any]) -> dict[str, Any]:
+    """Returns the options of an operator that slides a window over rows and columns."""
+    at = bound.attributes
+    options: dict[str, Any] = {"StrideH": at.stride[0], "StrideW": at.stride[1]}
+    dilation = (1, 1)
+    if bound.kind.endswith("conv_2d"):
+        dilation = at.dilation
+        options |= {"DilationHFactor": dilation[0], "DilationWFactor": dilation[1]}
+        window = bound.input(1).shape[1:3]
+        if bound.kind == "depthwise_conv_2d":
+            options["DepthMultiplier"] = bound.output.shape[3] // bound.input(0).shape[3]
+    else:
+        window = at.window
+        options |= {"FilterHeight": window[0], "FilterWidth": window[1]}
+    pads = (at.padding.top, at.padding.left, at.padding.bottom, at.padding.right)
+    same = [0, 0, 0, 0]
+    for axis in range(2):
+        size = bound.input(0).shape[1 + axis]
+        extent = (window[axis] - 1) * dilation[axis] + 1
+        steps = -(-size // at.stride[axis])
+        total = max((steps - 1) * at.stride[axis] + extent - size, 0)
+        same[axis], same[axis + 2] = total // 2, total - total // 2
+    if pads == tuple(same):
+        options["Padding"] = tflite.Padding.SAME
+    elif not any(pads):
+        options["Padding"] = tflite.Padding.VALID
+    else:
+        raise ValueError(f"{bound.name}: padding {at.padding} is neither SAME nor VALID")
+    return options

@@ -1,0 +1,42 @@
+"""Element types of tensors."""
+
+from __future__ import annotations
+
+import enum
+
+import numpy as np
+
+
+class DType(enum.Enum):
+    """An element type: its name, its numpy type and its C type."""
+
+    INT8 = "int8"
+    UINT8 = "uint8"
+    INT16 = "int16"
+    INT32 = "int32"
+    INT64 = "int64"
+    FLOAT32 = "float32"
+    BOOL = "bool"
+
+    @property
+    def numpy(self) -> np.dtype[np.generic]:
+        """The numpy type."""
+        return np.dtype(self.value)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes per element."""
+        return self.numpy.itemsize
+
+    @property
+    def c_type(self) -> str:
+        """The C type of one element."""
+        return {"float32": "float", "bool": "bool"}.get(self.value, f"{self.value}_t")
+
+    @property
+    def is_integer(self) -> bool:
+        """True for the integer types."""
+        return self.numpy.kind in "iu"
+
+    def __str__(self) -> str:
+        return self.value

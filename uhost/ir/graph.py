@@ -1,0 +1,138 @@
+"""Graphs: tensors, and operators in topological order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
+
+from uhost.errors import VerifyError
+from uhost.ir.tensor import Tensor
+
+
+class Attributes:
+    """Base of every operator's attributes: a frozen, slotted dataclass of plain values."""
+
+    __slots__ = ()
+
+
+A = TypeVar("A", bound=Attributes)
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One node: `kind` names a file of `uhost/ops`; an absent optional input is ""."""
+
+    name: str
+    kind: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Attributes
+
+
+@dataclass(frozen=True, slots=True)
+class BoundOperator(Generic[A]):
+    """An operator with its tensors looked up: what references, passes and kernels read."""
+
+    name: str
+    kind: str
+    attributes: A
+    inputs: tuple[Tensor | None, ...]
+    outputs: tuple[Tensor, ...]
+
+    def input(self, index: int) -> Tensor:
+        """Returns input `index`, which must be present."""
+        tensor = self.inputs[index] if index < len(self.inputs) else None
+        if tensor is None:
+            raise VerifyError(f"operator '{self.name}' ({self.kind}) lacks input {index}")
+        return tensor
+
+    def optional_input(self, index: int) -> Tensor | None:
+        """Returns input `index`, or None where the operator has none."""
+        return self.inputs[index] if index < len(self.inputs) else None
+
+    @property
+    def output(self) -> Tensor:
+        """The only output."""
+        if len(self.outputs) != 1:
+            raise VerifyError(f"operator '{self.name}' ({self.kind}) has several outputs")
+        return self.outputs[0]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Graph:
+    """Tensors by name and operators in an order in which every input is made before it is read."""
+
+    name: str
+    tensors: Mapping[str, Tensor]
+    operators: tuple[Operator, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tensors", MappingProxyType(dict(self.tensors)))
+
+    def bind(self, operator: Operator) -> BoundOperator[Any]:
+        """Returns `operator` with its tensors."""
+        return BoundOperator(
+            operator.name,
+            operator.kind,
+            operator.attributes,
+            tuple(self.tensors[name] if name else None for name in operator.inputs),
+            tuple(self.tensors[name] for name in operator.outputs),
+        )
+
+    def bound_operators(self) -> Iterator[BoundOperator[Any]]:
+        """Yields every operator with its tensors, in order."""
+        return (self.bind(operator) for operator in self.operators)
+
+    def consumers(self, tensor: str) -> tuple[Operator, ...]:
+        """Returns the operators that read `tensor`."""
+        return tuple(op for op in self.operators if tensor in op.inputs)
+
+    def with_operators(
+        self, operators: tuple[Operator, ...], tensors: Mapping[str, Tensor] | None = None
+    ) -> Graph:
+        """Returns a graph of other operators (and tensors), without tensors nobody names."""
+        pool = dict(self.tensors if tensors is None else tensors)
+        used = {*self.inputs, *self.outputs}
+        for operator in operators:
+            used.update(operator.inputs, operator.outputs)
+        kept = {name: tensor for name, tensor in pool.items() if name in used}
+        return replace(self, operators=operators, tensors=kept)
+
+    def verify(self) -> None:
+        """Raises `VerifyError` unless names resolve, order is topological and writers are unique."""
+        names = [operator.name for operator in self.operators]
+        if len(names) != len(set(names)):
+            raise VerifyError(f"graph '{self.name}' has two operators of one name")
+        made = {name for name, tensor in self.tensors.items() if tensor.is_constant}
+        for name in self.inputs:
+            if name not in self.tensors:
+                raise VerifyError(f"graph input '{name}' is not a tensor")
+            if name in made:
+                raise VerifyError(f"graph input '{name}' is a constant")
+            made.add(name)
+        for operator in self.operators:
+            for name in operator.inputs:
+                if name and name not in self.tensors:
+                    raise VerifyError(f"operator '{operator.name}' reads unknown tensor '{name}'")
+                if name and name not in made:
+                    raise VerifyError(
+                        f"operator '{operator.name}' reads '{name}' before anything writes it"
+                    )
+            for name in operator.outputs:
+                if name not in self.tensors:
+                    raise VerifyError(f"operator '{operator.name}' writes unknown tensor '{name}'")
+                if name in made:
+                    raise VerifyError(f"tensor '{name}' is written twice")
+                made.add(name)
+        for name in self.outputs:
+            if name not in made:
+                raise VerifyError(f"nothing writes graph output '{name}'")
+
+    def __str__(self) -> str:
+        from uhost.ir.printer import print_graph
+
+        return print_graph(self)

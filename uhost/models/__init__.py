@@ -1,0 +1,1 @@
+"""The bundled demo model, its real samples, and the script that trained it."""

@@ -1,0 +1,106 @@
+"""Fixed-point requantisation with double rounding, as TFLite Micro computes it.
+
+A real factor is a 31-bit integer `multiplier` and a `shift`:
+factor = multiplier · 2^(shift - 31). The product is formed by a saturating
+rounding doubling high multiply and a rounding right shift, each of which rounds
+half away from zero (gemmlowp, "fixedpoint.h"; TFLite, "common.h").
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uhost.ir.tensor import Array, Tensor
+
+INT32_MIN = -(2**31)
+INT32_MAX = 2**31 - 1
+
+
+def quantize_multiplier(factor: float) -> tuple[int, int]:
+    """Returns (multiplier, shift) with factor ≈ multiplier · 2^(shift - 31).
+
+    `multiplier` is 0 or in [2^30, 2^31) in absolute value. A factor below 2^-32
+    becomes (0, 0) and one above 2^30 saturates.
+    """
+    if factor == 0.0:
+        return 0, 0
+    mantissa, shift = math.frexp(factor)
+    scaled = mantissa * 2**31
+    multiplier = int(math.floor(abs(scaled) + 0.5)) * (1 if scaled >= 0 else -1)
+    if abs(multiplier) == 2**31:
+        multiplier //= 2
+        shift += 1
+    if shift < -31:
+        return 0, 0
+    if shift > 30:
+        return INT32_MAX, 30
+    return multiplier, shift
+
+
+def saturating_rounding_doubling_high_multiply(a: Array, b: Array | int) -> NDArray[np.int64]:
+    """Returns (2·a·b) >> 32 rounded half away from zero, saturated where both are INT32_MIN."""
+    left = np.asarray(a, np.int64)
+    right = np.asarray(b, np.int64)
+    product = left * right
+    nudge = np.where(product >= 0, 1 << 30, 1 - (1 << 30))
+    total = product + nudge
+    # C division truncates toward zero; an arithmetic shift floors.
+    high = np.where(total >= 0, total >> 31, -((-total) >> 31))
+    overflow = (left == INT32_MIN) & (right == INT32_MIN)
+    return np.where(overflow, INT32_MAX, high).astype(np.int64)
+
+
+def rounding_divide_by_power_of_two(x: Array, exponent: Array | int) -> NDArray[np.int64]:
+    """Returns x / 2^exponent rounded half away from zero; exponent ≥ 0."""
+    value = np.asarray(x, np.int64)
+    # An int32 divided by 2^33 or more is 0 whatever the rounding.
+    bits = np.minimum(np.asarray(exponent, np.int64), 33)
+    mask = (np.int64(1) << bits) - 1
+    remainder = value & mask
+    threshold = (mask >> 1) + (value < 0)
+    return ((value >> bits) + (remainder > threshold)).astype(np.int64)
+
+
+def multiply_by_quantized_multiplier(
+    x: Array, multiplier: Array | int, shift: Array | int
+) -> NDArray[np.int64]:
+    """Returns x · multiplier · 2^(shift - 31), rounded twice.
+
+    `x` holds int32 values; `multiplier` and `shift` broadcast against it. The left
+    shift wraps as a 32-bit register does.
+    """
+    shifts = np.asarray(shift, np.int64)
+    shifted = wrap_int32(np.asarray(x, np.int64) << np.maximum(shifts, 0))
+    high = saturating_rounding_doubling_high_multiply(shifted, multiplier)
+    return rounding_divide_by_power_of_two(high, np.maximum(-shifts, 0))
+
+
+def wrap_int32(x: Array) -> NDArray[np.int64]:
+    """Returns x modulo 2^32 as a signed 32-bit value."""
+    return np.asarray(x, np.int64).astype(np.int32).astype(np.int64)
+
+
+def round_half_away(x: float) -> int:
+    """Returns x rounded to the nearest integer, ties away from zero (C `round`)."""
+    return int(math.floor(abs(x) + 0.5)) * (1 if x >= 0 else -1)
+
+
+def activation_range(bounds: tuple[float, float], output: Tensor) -> tuple[int, int]:
+    """Returns the quantised clamp of an activation whose real interval is `bounds`.
+
+    Source: TFLite `CalculateActivationRangeQuantized`.
+    """
+    info = np.iinfo(output.dtype.numpy)
+    low, high = int(info.min), int(info.max)
+    scale, zero_point = output.scale, output.zero_point
+    for index, bound in enumerate(bounds):
+        if math.isfinite(bound):
+            quantized = zero_point + round_half_away(float(np.float32(bound) / np.float32(scale)))
+            if index == 0:
+                low = max(low, quantized)
+            else:
+                high = min(high, quantized)
+    return low, high

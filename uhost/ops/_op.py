@@ -1,0 +1,178 @@
+"""What an operator file defines: meaning, shapes, exact reference, importers, examples.
+
+A file `uhost/ops/NAME.py` declares a frozen attributes dataclass and
+`OPERATOR = OperatorKind(name="NAME", …)`. Nothing else needs to know it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
+from uhost.ir.dtype import DType
+from uhost.ir.graph import Attributes, BoundOperator, Graph, Operator
+from uhost.ir.tensor import Array, Tensor
+from uhost.registry import Registry
+
+A = TypeVar("A", bound=Attributes)
+
+
+class Activation(enum.Enum):
+    """A fused activation function."""
+
+    NONE = "none"
+    RELU = "relu"
+    RELU6 = "relu6"
+    RELU_N1_TO_1 = "relu_n1_to_1"
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The real interval that results are clamped to."""
+        infinity = float("inf")
+        return {
+            Activation.NONE: (-infinity, infinity),
+            Activation.RELU: (0.0, infinity),
+            Activation.RELU6: (0.0, 6.0),
+            Activation.RELU_N1_TO_1: (-1.0, 1.0),
+        }[self]
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Padding2D:
+    """Elements of implicit zero padding on each side, in rows and columns."""
+
+    top: int = 0
+    left: int = 0
+    bottom: int = 0
+    right: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.top},{self.left},{self.bottom},{self.right}"
+
+
+class SourceNode(Protocol):
+    """One operator of a model file, as a frontend shows it to an importer."""
+
+    @property
+    def index(self) -> int:
+        """Position in the file."""
+
+    @property
+    def inputs(self) -> tuple[Tensor | None, ...]:
+        """Input tensors; None where an optional one is absent."""
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """Output tensors."""
+
+    @property
+    def options(self) -> Any:
+        """The format's own options object for the node; None where the file has none."""
+
+
+class UnsupportedNodeError(Exception):
+    """Raised by an importer or a check: the reason this node cannot be taken, in a few words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an importer makes of a node: attributes, and which inputs the operator keeps."""
+
+    attributes: Attributes
+    inputs: tuple[Tensor | None, ...]
+
+
+Importer = Callable[[SourceNode], Imported]
+"""Returns the imported form; raises `UnsupportedNodeError` with the reason, or `MalformedModelError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A small case of an operator: a graph of one operator, and how to draw its inputs.
+
+    `tags` name what is special about it ("per_channel", "odd_channels").
+    """
+
+    name: str
+    graph: Graph
+    tags: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorKind(Generic[A]):
+    """Everything uhost knows of one operator.
+
+    `infer` returns (shape, dtype) of every output and raises `UnsupportedNodeError` for types or
+    ranks the operator does not take. `reference` takes the input arrays (None where
+    absent) and returns the output arrays, exact to the named numerics. `macs` counts
+    multiply-accumulates. `importers` is format → name in that format → importer.
+    `is_view` is true where the output is the input's bytes under another shape.
+    """
+
+    name: str
+    attributes: type[A]
+    infer: Callable[[BoundOperator[A]], Sequence[tuple[tuple[int, ...], DType]]]
+    reference: Callable[[BoundOperator[A], Sequence[Array | None]], Sequence[Array]]
+    importers: Mapping[str, Mapping[str, Importer]]
+    examples: Callable[[], Iterable[Example]]
+    macs: Callable[[BoundOperator[A]], int] = lambda bound: 0
+    is_view: bool = False
+
+
+OPERATORS: Registry[OperatorKind[Any]] = Registry("uhost.ops", "OPERATOR", "operator")
+
+
+def single(
+    name: str,
+    kind: str,
+    attributes: Attributes,
+    inputs: Sequence[Tensor | None],
+    outputs: Sequence[Tensor],
+) -> Graph:
+    """Returns a graph of one operator: the non-constant inputs are the graph's inputs."""
+    operator = Operator(
+        kind,
+        kind,
+        tuple(t.name if t is not None else "" for t in inputs),
+        tuple(t.name for t in outputs),
+        attributes,
+    )
+    tensors = {t.name: t for t in (*inputs, *outputs) if t is not None}
+    feeds = tuple(dict.fromkeys(t.name for t in inputs if t is not None and not t.is_constant))
+    return Graph(name, tensors, (operator,), feeds, tuple(t.name for t in outputs))
+
+
+def evaluate(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """Returns the value of every tensor by the exact numpy references.
+
+    `inputs` maps each graph input to an array of its shape and type.
+    """
+    values: dict[str, Array] = {
+        name: tensor.values for name, tensor in graph.tensors.items() if tensor.values is not None
+    }
+    for name in graph.inputs:
+        tensor = graph.tensors[name]
+        values[name] = checked(tensor, inputs[name])
+    for bound, operator in zip(graph.bound_operators(), graph.operators, strict=True):
+        arguments = [values[name] if name else None for name in operator.inputs]
+        results = OPERATORS[bound.kind].reference(bound, arguments)
+        for tensor, result in zip(bound.outputs, results, strict=True):
+            values[tensor.name] = checked(tensor, result)
+    return values
+
+
+def checked(tensor: Tensor, array: Array) -> Array:
+    """Returns `array` after checking that it has the tensor's shape and type."""
+    from uhost.errors import VerifyError
+
+    if array.shape != tensor.shape or array.dtype != tensor.dtype.numpy:
+        raise VerifyError(
+            f"'{tensor.name}' should be {tensor.dtype}{list(tensor.shape)}, "
+            f"is {array.dtype}{list(array.shape)}"
+        )
+    return array

@@ -1,0 +1,38 @@
+"""Memory planning: lifetimes, packing, the plan, and whether it fits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from uhost.config.compilation import Pool
+from uhost.ir.graph import Graph
+from uhost.planner.lifetimes import blocks_of, view_operators, view_roots
+from uhost.planner.pack import lower_bound, pack
+from uhost.planner.plan import Block, MemoryPlan
+
+__all__ = ["Block", "MemoryPlan", "plan_memory", "view_operators"]
+
+
+def plan_memory(
+    graph: Graph,
+    views: frozenset[str],
+    scratch_bytes: Mapping[str, int],
+    pool: Pool,
+    alignment_bytes: int,
+) -> MemoryPlan:
+    """Returns the verified plan of `graph`'s tensors and its kernels' scratch."""
+    roots = view_roots(graph, views)
+    blocks = blocks_of(graph, roots, scratch_bytes)
+    offsets = pack(blocks, alignment_bytes)
+    extent = max((offsets[b.name] + b.size_bytes for b in blocks), default=0)
+    plan = MemoryPlan(
+        pool=pool.name,
+        blocks=blocks,
+        offsets=offsets,
+        views=roots,
+        arena_bytes=-(-extent // alignment_bytes) * alignment_bytes,
+        lower_bound_bytes=lower_bound(blocks),
+        alignment_bytes=alignment_bytes,
+    )
+    plan.verify()
+    return plan

@@ -1,0 +1,59 @@
+"""Says before anything is compiled whether a model can fit a board's memory at all."""
+
+from __future__ import annotations
+
+from uhost.config.board import Board
+from uhost.errors import OutOfMemoryError
+from uhost.ir.graph import Graph
+from uhost.planner.plan import MemoryPlan
+
+_SHOWN = 8
+
+
+def check_fits(graph: Graph, plan: MemoryPlan, constant_bytes: int, board: Board) -> None:
+    """Raises `OutOfMemoryError` where arena and stack exceed RAM, or weights exceed flash.
+
+    A model that passes may still be refused by the linker, which knows the firmware's own
+    needs as well.
+    """
+    regions = {region.name: region for region in board.regions}
+    if not regions:
+        return
+    ram, flash = regions[board.ram], regions[board.flash]
+    missing = plan.arena_bytes + board.stack_bytes - ram.size_bytes
+    if missing > 0:
+        raise arena_too_large(graph, plan, board, missing)
+    if constant_bytes > flash.size_bytes:
+        largest = sorted(
+            (t for t in graph.tensors.values() if t.is_constant),
+            key=lambda t: (-t.size_bytes, t.name),
+        )
+        listed = "\n".join(f"  {t.size_bytes:>10,} B  {t.name}" for t in largest[:_SHOWN])
+        raise OutOfMemoryError(
+            f"the weights do not fit: region '{flash.name}' of {board.name} has "
+            f"{flash.size_bytes:,} B, the weights and tables need {constant_bytes:,} B, "
+            f"{constant_bytes - flash.size_bytes:,} B are missing; the largest:\n{listed}",
+            where=f"model '{graph.name}' on board '{board.name}'",
+            fix="choose a board with more flash, or a smaller model",
+        )
+
+
+def arena_too_large(
+    graph: Graph, plan: MemoryPlan, board: Board, missing_bytes: int
+) -> OutOfMemoryError:
+    """Returns the error that names the region, the bytes missing and who makes the peak."""
+    ram = next(r for r in board.regions if r.name == board.ram)
+    step = plan.peak_step()
+    live = plan.live_at(step)
+    operator = graph.operators[step].name if graph.operators else "-"
+    listed = "\n".join(
+        f"  {b.size_bytes:>10,} B  {b.name}  (steps {b.first} to {b.last})" for b in live[:_SHOWN]
+    )
+    return OutOfMemoryError(
+        f"the model does not fit: region '{ram.name}' of {board.name} has "
+        f"{ram.size_bytes:,} B, {missing_bytes:,} B are missing. The arena takes "
+        f"{plan.arena_bytes:,} B and the stack {board.stack_bytes:,} B. Live at the peak, "
+        f"step {step} ({operator}):\n{listed}",
+        where=f"model '{graph.name}' on board '{board.name}'",
+        fix="choose a board with more RAM, or a smaller input",
+    )

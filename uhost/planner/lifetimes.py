@@ -1,0 +1,76 @@
+"""Lifetimes: which bytes of the arena are needed from which step to which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from uhost.ir.graph import Graph
+from uhost.ops._op import OPERATORS
+from uhost.planner.plan import Block
+
+SCRATCH_SUFFIX = ":scratch"
+
+
+def view_operators(graph: Graph) -> frozenset[str]:
+    """Returns the names of operators that need no code: their output is their input's bytes.
+
+    A view of a constant or between two ports of the graph stays a copy.
+    """
+    views: set[str] = set()
+    roots: dict[str, str] = {}
+    for operator in graph.operators:
+        if not OPERATORS[operator.kind].is_view:
+            continue
+        source, result = operator.inputs[0], operator.outputs[0]
+        root = roots.get(source, source)
+        if graph.tensors[root].is_constant:
+            continue
+        views.add(operator.name)
+        roots[result] = root
+    return frozenset(views)
+
+
+def view_roots(graph: Graph, views: frozenset[str]) -> dict[str, str]:
+    """Returns, for each tensor that lies in another, the tensor that owns the bytes."""
+    roots: dict[str, str] = {}
+    for operator in graph.operators:
+        if operator.name in views:
+            source = operator.inputs[0]
+            roots[operator.outputs[0]] = roots.get(source, source)
+    return roots
+
+
+def blocks_of(
+    graph: Graph, roots: Mapping[str, str], scratch_bytes: Mapping[str, int]
+) -> tuple[Block, ...]:
+    """Returns a block for every tensor that owns bytes, and one for every kernel's scratch.
+
+    `scratch_bytes` is operator name → bytes. Constants lie in flash and have no block.
+    Scratch is live during its own step only.
+    """
+    last_step = max(len(graph.operators) - 1, 0)
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+
+    def touch(tensor: str, step: int) -> None:
+        root = roots.get(tensor, tensor)
+        first[root] = min(first.get(root, step), step)
+        last[root] = max(last.get(root, step), step)
+
+    for name in graph.inputs:
+        touch(name, 0)
+    for step, operator in enumerate(graph.operators):
+        for name in (*operator.inputs, *operator.outputs):
+            if name and not graph.tensors[name].is_constant:
+                touch(name, step)
+    for name in graph.outputs:
+        touch(name, last_step)
+    tensors = [
+        Block(name, graph.tensors[name].size_bytes, first[name], last[name]) for name in first
+    ]
+    scratch = [
+        Block(operator.name + SCRATCH_SUFFIX, scratch_bytes[operator.name], step, step)
+        for step, operator in enumerate(graph.operators)
+        if scratch_bytes.get(operator.name)
+    ]
+    return (*tensors, *scratch)

@@ -1,0 +1,52 @@
+"""What a runner file defines: starting an image on a simulator or a board."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from uhost.config.board import Board
+from uhost.registry import Registry
+from uhost.toolchain._toolchain import Image
+from uhost.transport._transport import Transport
+
+
+@dataclass(frozen=True, slots=True)
+class RunCounts:
+    """Executed instructions of one call of a watched function, interrupts excluded.
+
+    `total` counts from its entry to its return. `calls` splits the total over the
+    functions it called, in order: the instructions of the watched function that
+    precede a call count with that call, and those after the last call with the last.
+    """
+
+    total: int
+    calls: tuple[int, ...]
+
+
+@runtime_checkable
+class CountsInstructions(Protocol):
+    """A transport whose runner can count executed instructions."""
+
+    def watch(self, function: str) -> None:
+        """Counts the next calls of the C function `function`."""
+
+    def counts(self) -> RunCounts | None:
+        """Returns the counts of the last finished call; None before one."""
+
+
+class Runner(Protocol):
+    """Starts an image and gives the line to it."""
+
+    @property
+    def name(self) -> str:
+        """The registry name."""
+
+    def supports(self, board: Board) -> str:
+        """Returns "" if it runs the board's images, else the reason it does not."""
+
+    def start(self, image: Image, board: Board) -> Transport:
+        """Returns an opened transport to the started image; raises `RunnerError`."""
+
+
+RUNNERS: Registry[Runner] = Registry("uhost.runners", "RUNNER", "runner")

@@ -1,0 +1,213 @@
+"""Runs samples on a device, compares with the references, and gathers every figure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from uhost.ir.graph import Graph
+from uhost.ir.tensor import Array
+from uhost.ops._op import OPERATORS, evaluate
+from uhost.runners._runner import RunCounts
+from uhost.runtime.compiled import Built
+from uhost.runtime.device import Device
+from uhost.runtime.graph_module import GraphModule
+from uhost.runtime.module import start
+from uhost.runtime.samples import Sample
+
+FLOAT_ABSOLUTE = 1e-6
+FLOAT_RELATIVE = 1e-5
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One tensor compared: `exact` bit for bit; `matches` exact, or for floats within
+    1e-6 + 1e-5 · max|reference|."""
+
+    tensor: str
+    source: str
+    exact: bool
+    matches: bool
+    max_difference: float
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorFigures:
+    """One operator: multiply-accumulates, executed instructions and device cycles."""
+
+    name: str
+    kind: str
+    macs: int
+    kernel: str
+    instructions: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Everything measured and compared of one model on one device. Sizes in bytes.
+
+    `stack_bytes` is the deepest stack below SP at entry of the model's run function.
+    `model_ram_bytes` is arena (inputs and outputs lie in it) and stack.
+    """
+
+    model: str
+    board: str
+    runner: str
+    toolchain: str
+    clock_hz: int
+    instructions: int | None
+    cycles: int | None
+    model_flash_bytes: int
+    image_flash_bytes: int
+    arena_bytes: int
+    arena_lower_bound_bytes: int
+    stack_bytes: int | None
+    model_ram_bytes: int | None
+    image_ram_bytes: int
+    operators: tuple[OperatorFigures, ...]
+    comparisons: tuple[Comparison, ...] = ()
+    outputs: tuple[tuple[Array, ...], ...] = field(default=(), repr=False)
+
+    @property
+    def exact(self) -> bool | None:
+        """True if all that was compared is equal bit for bit; None if nothing was."""
+        return all(c.exact for c in self.comparisons) if self.comparisons else None
+
+    @property
+    def matches(self) -> bool | None:
+        """True if all that was compared agrees within its tolerance; None if nothing was."""
+        return all(c.matches for c in self.comparisons) if self.comparisons else None
+
+    @property
+    def max_difference(self) -> float | None:
+        """The largest absolute difference over everything compared."""
+        return max((c.max_difference for c in self.comparisons), default=None)
+
+
+def compare(tensor: str, source: str, actual: Array, reference: Array) -> Comparison:
+    """Returns how `actual` compares with `reference`, of equal shape and type."""
+    exact = actual.tobytes() == reference.tobytes()
+    if actual.dtype.kind != "f":
+        difference = np.abs(actual.astype(np.int64) - reference.astype(np.int64))
+        return Comparison(tensor, source, exact, exact, float(difference.max(initial=0)))
+    difference = np.abs(actual.astype(np.float64) - reference.astype(np.float64))
+    same = (actual == reference) | (np.isnan(actual) & np.isnan(reference))
+    difference = np.where(same, 0.0, difference)
+    finite = np.abs(reference[np.isfinite(reference)])
+    limit = FLOAT_ABSOLUTE + FLOAT_RELATIVE * float(finite.max(initial=0.0))
+    largest = float(difference.max(initial=0.0))
+    return Comparison(tensor, source, exact, bool(largest <= limit), largest)
+
+
+def measure(
+    built: Built,
+    device: Device,
+    samples: Sequence[Sample],
+    *,
+    layers: bool = False,
+    count: bool = True,
+    progress: Progress = lambda text: None,
+) -> Evaluation:
+    """Returns the figures of `samples` run in order, with no reset between them.
+
+    Outputs are compared with what a sample expects. With `layers`, every tensor of the
+    first sample is compared with the numpy reference as well. With `count`, the first
+    sample's instructions are counted where the runner can.
+    """
+    graph = built.compiled.lowered.graph
+    comparisons: list[Comparison] = []
+    outputs: list[tuple[Array, ...]] = []
+    stacks: list[int] = []
+    counts: RunCounts | None = None
+    cycles: int | None = None
+    if layers:
+        progress("comparing every layer")
+        with start(built, device) as executor:
+            comparisons += compare_layers(executor, graph, samples[0])
+    with start(built, device) as executor:
+        for number, sample in enumerate(samples):
+            progress(f"running sample {number + 1} of {len(samples)}")
+            for index, value in sample.inputs.items():
+                executor.set_input(index, value)
+            if number == 0 and count:
+                executor.watch()
+            report = executor.run()
+            if number == 0:
+                counts = executor.counts() if count else None
+                cycles = report.cycles
+            if report.stack_bytes is not None:
+                stacks.append(report.stack_bytes)
+            outputs.append(tuple(executor.get_output(i) for i in range(len(graph.outputs))))
+            for index, expected in sample.expected.items():
+                comparisons.append(
+                    compare(
+                        graph.outputs[index],
+                        f"golden sample {number}",
+                        outputs[-1][index],
+                        expected,
+                    )
+                )
+    return _figures(built, device, counts, cycles, stacks, comparisons, outputs)
+
+
+def compare_layers(executor: GraphModule, graph: Graph, sample: Sample) -> list[Comparison]:
+    """Returns every tensor the executor makes of `sample`, compared with the reference."""
+    for index, value in sample.inputs.items():
+        executor.set_input(index, value)
+    made = executor.run_layers()
+    reference = evaluate(graph, {n: sample.inputs[i] for i, n in enumerate(graph.inputs)})
+    return [compare(name, "reference", made[name], reference[name]) for name in made]
+
+
+def operator_figures(built: Built, counts: RunCounts | None) -> tuple[OperatorFigures, ...]:
+    """Returns MACs and instructions per operator; a view costs nothing."""
+    lowered = built.compiled.lowered
+    calls = list(counts.calls) if counts is not None else None
+    if calls is not None and len(calls) != len(lowered.selections):
+        calls = None
+    figures: list[OperatorFigures] = []
+    for bound in lowered.graph.bound_operators():
+        selection = lowered.selections.get(bound.name)
+        kernel = f"{selection.library}/{selection.name}" if selection else "view"
+        instructions = None
+        if calls is not None:
+            instructions = calls.pop(0) if selection else 0
+        macs = OPERATORS[bound.kind].macs(bound)
+        figures.append(OperatorFigures(bound.name, bound.kind, macs, kernel, instructions))
+    return tuple(figures)
+
+
+def _figures(
+    built: Built,
+    device: Device,
+    counts: RunCounts | None,
+    cycles: int | None,
+    stacks: list[int],
+    comparisons: list[Comparison],
+    outputs: list[tuple[Array, ...]],
+) -> Evaluation:
+    plan, image = built.compiled.lowered.plan, built.image
+    stack = max(stacks) if stacks else None
+    return Evaluation(
+        model=built.compiled.lowered.graph.name,
+        board=device.board.name,
+        runner=device.runner,
+        toolchain=image.toolchain,
+        clock_hz=device.board.clock_hz,
+        instructions=counts.total if counts else None,
+        cycles=cycles,
+        model_flash_bytes=image.model_flash_bytes,
+        image_flash_bytes=image.flash_bytes,
+        arena_bytes=plan.arena_bytes,
+        arena_lower_bound_bytes=plan.lower_bound_bytes,
+        stack_bytes=stack,
+        model_ram_bytes=None if stack is None else plan.arena_bytes + stack,
+        image_ram_bytes=image.ram_bytes,
+        operators=operator_figures(built, counts),
+        comparisons=tuple(comparisons),
+        outputs=tuple(outputs),
+    )

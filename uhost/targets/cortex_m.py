@@ -1,0 +1,52 @@
+"""Arm Cortex-M: Thumb-2 cores of Armv7-M and Armv7E-M.
+
+The FPU is an option of the chip, not of the core: a Cortex-M7 exists with none, with
+single and with double precision, and code built for more than the chip has takes a
+usage fault on the board although simulators run it. Zig's CPU models have no FPU: it is
+added as a feature.
+"""
+
+from __future__ import annotations
+
+from uhost.targets._target import Cpu, Fpu, TargetKind
+
+_SOFT_ABI = "thumb-freestanding-eabi"
+_HARD_ABI = "thumb-freestanding-eabihf"
+
+
+def _cpu(name: str, *features: str) -> Cpu:
+    return Cpu(features, gcc=(f"-mcpu={name}", "-mthumb"))
+
+
+def _no_fpu(model: str) -> Fpu:
+    return Fpu(
+        gcc=("-mfloat-abi=soft",),
+        clang=("-target", _SOFT_ABI, f"-mcpu={model}"),
+    )
+
+
+def _fpu(mfpu: str, model: str, *features: str) -> Fpu:
+    return Fpu(
+        features,
+        gcc=(f"-mfpu={mfpu}", "-mfloat-abi=hard"),
+        clang=("-target", _HARD_ABI, f"-mcpu={model}"),
+    )
+
+
+TARGET = TargetKind(
+    name="cortex_m",
+    cpus={
+        "cortex-m4": _cpu("cortex-m4", "dsp"),
+        "cortex-m7": _cpu("cortex-m7", "dsp"),
+    },
+    fpus={
+        ("cortex-m4", "none"): _no_fpu("cortex_m4"),
+        ("cortex-m4", "single"): _fpu("fpv4-sp-d16", "cortex_m4+vfp4d16sp", "fpu"),
+        ("cortex-m7", "none"): _no_fpu("cortex_m7"),
+        ("cortex-m7", "single"): _fpu("fpv5-sp-d16", "cortex_m7+fp_armv8d16sp", "fpu"),
+        ("cortex-m7", "double"): _fpu(
+            "fpv5-d16", "cortex_m7+fp_armv8d16", "fpu", "fpu_double"
+        ),
+    },
+    libraries={"dsp": "dsp"},
+)
