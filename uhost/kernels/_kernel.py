@@ -8,8 +8,10 @@ template only prints. NAME begins with the operator's name; a longer name is a v
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -92,6 +94,14 @@ class Kernel:
     features: tuple[str, ...] = field(default=())
 
 
+def library_names() -> tuple[str, ...]:
+    """Returns the kernel libraries: the sub-packages of `uhost.kernels`."""
+    from uhost import kernels
+
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(kernels.__path__) if m.ispkg))
+
+
+@cache
 def library(name: str) -> Registry[Kernel]:
     """Returns the kernels of one library, by file stem."""
     return Registry(f"uhost.kernels.{name}", "KERNEL", f"kernel of the {name} library")

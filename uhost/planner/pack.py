@@ -14,7 +14,7 @@ from random import Random
 
 from uhost.planner.plan import Block
 
-_SEARCH_ROUNDS = 400
+_SEARCH_ROUNDS = 200
 
 
 def lower_bound(blocks: Sequence[Block]) -> int:
@@ -41,9 +41,14 @@ def pack(blocks: Sequence[Block], alignment_bytes: int) -> dict[str, int]:
         candidate = _place(order, alignment_bytes)
         if _extent(blocks, candidate) < _extent(blocks, best):
             best_order, best = order, candidate
+    if _extent(blocks, best) > bound:
+        by_time = sorted(blocks, key=lambda b: (b.first, b.last, b.name))
+        candidate = _place_from_both_ends(by_time, alignment_bytes, bound)
+        if _extent(blocks, candidate) < _extent(blocks, best):
+            best = candidate
     random = Random(len(blocks))
     for _ in range(_SEARCH_ROUNDS):
-        if _extent(blocks, best) <= bound + alignment_bytes - 1 or len(blocks) < 2:
+        if _extent(blocks, best) < bound + alignment_bytes or len(blocks) < 2:
             break
         order = list(best_order)
         source, target = random.sample(range(len(order)), 2)
@@ -58,15 +63,54 @@ def _place(order: Sequence[Block], alignment_bytes: int) -> dict[str, int]:
     offsets: dict[str, int] = {}
     placed: list[Block] = []
     for block in order:
-        busy = sorted(
-            (offsets[p.name], offsets[p.name] + p.size_bytes) for p in placed if p.overlaps(block)
-        )
-        offset = 0
-        for start, end in busy:
-            if offset + block.size_bytes <= start:
-                break
-            offset = max(offset, -(-end // alignment_bytes) * alignment_bytes)
-        offsets[block.name] = offset
+        busy = _busy(placed, offsets, block)
+        offsets[block.name] = _lowest(busy, block.size_bytes, alignment_bytes)
+        placed.append(block)
+    return offsets
+
+
+def _busy(placed: Sequence[Block], offsets: dict[str, int], block: Block) -> list[tuple[int, int]]:
+    """Returns the byte ranges taken while `block` lives, lowest first."""
+    return sorted(
+        (offsets[p.name], offsets[p.name] + p.size_bytes) for p in placed if p.overlaps(block)
+    )
+
+
+def _lowest(busy: Sequence[tuple[int, int]], size_bytes: int, alignment_bytes: int) -> int:
+    offset = 0
+    for start, end in busy:
+        if offset + size_bytes <= start:
+            break
+        offset = max(offset, -(-end // alignment_bytes) * alignment_bytes)
+    return offset
+
+
+def _highest(
+    busy: Sequence[tuple[int, int]], size_bytes: int, alignment_bytes: int, ceiling_bytes: int
+) -> int:
+    offset = (ceiling_bytes - size_bytes) // alignment_bytes * alignment_bytes
+    for start, end in reversed(busy):
+        if offset >= end:
+            break
+        offset = min(offset, (start - size_bytes) // alignment_bytes * alignment_bytes)
+    return offset
+
+
+def _place_from_both_ends(
+    order: Sequence[Block], alignment_bytes: int, ceiling_bytes: int
+) -> dict[str, int]:
+    """Places blocks in order of time, in turn at the bottom and under the ceiling.
+
+    In a chain only two tensors are live at once, so this reaches the lower bound.
+    """
+    ceiling = -(-ceiling_bytes // alignment_bytes) * alignment_bytes
+    offsets: dict[str, int] = {}
+    placed: list[Block] = []
+    for turn, block in enumerate(order):
+        busy = _busy(placed, offsets, block)
+        high = _highest(busy, block.size_bytes, alignment_bytes, ceiling)
+        low = _lowest(busy, block.size_bytes, alignment_bytes)
+        offsets[block.name] = high if turn % 2 and high >= 0 else low
         placed.append(block)
     return offsets
 

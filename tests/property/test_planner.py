@@ -1,0 +1,82 @@
+"""The planner: sound for every set of lifetimes, and at its lower bound where one chain is live."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from uhost.errors import VerifyError
+from uhost.planner.pack import lower_bound, pack
+from uhost.planner.plan import Block, MemoryPlan
+
+lifetimes = st.one_of(
+    # Equal, touching and nested lifetimes by construction, and any others.
+    st.tuples(st.just(2), st.just(5)),
+    st.tuples(st.just(5), st.just(8)),
+    st.tuples(st.just(3), st.just(4)),
+    st.tuples(st.integers(0, 10), st.integers(0, 10)).map(lambda p: (min(p), max(p))),
+)
+sizes = st.one_of(st.sampled_from([0, 1, 7, 8, 64]), st.integers(0, 5000))
+
+
+def plan_of(blocks: list[Block], alignment: int) -> MemoryPlan:
+    offsets = pack(blocks, alignment)
+    extent = max((offsets[b.name] + b.size_bytes for b in blocks), default=0)
+    return MemoryPlan("ram", tuple(blocks), offsets, {}, extent, lower_bound(blocks), alignment)
+
+
+@given(st.lists(st.tuples(sizes, lifetimes), max_size=14), st.sampled_from([1, 4, 8, 16]))
+@settings(max_examples=80, deadline=None)
+def test_no_two_live_blocks_share_bytes(
+    drawn: list[tuple[int, tuple[int, int]]], alignment: int
+) -> None:
+    blocks = [Block(f"t{i}", size, *life) for i, (size, life) in enumerate(drawn)]
+    plan = plan_of(blocks, alignment)
+    plan.verify()
+    assert plan.arena_bytes >= plan.lower_bound_bytes
+    assert plan.arena_bytes <= sum(b.size_bytes + alignment for b in blocks)
+
+
+@given(st.lists(st.integers(1, 500).map(lambda n: 8 * n), min_size=1, max_size=12))
+@settings(max_examples=60, deadline=None)
+def test_a_chain_reaches_its_lower_bound(chain: list[int]) -> None:
+    # Tensor i is made at step i - 1 and read at step i, as in a network without branches.
+    blocks = [Block(f"t{i}", size, max(i - 1, 0), i) for i, size in enumerate(chain)]
+    plan = plan_of(blocks, 8)
+    plan.verify()
+    assert plan.arena_bytes == plan.lower_bound_bytes
+
+
+def test_the_plan_is_repeatable() -> None:
+    blocks = [Block(f"t{i}", 100 + 37 * i % 91, i % 5, i % 5 + 2) for i in range(12)]
+    assert pack(blocks, 8) == pack(blocks, 8)
+
+
+def test_touching_lifetimes_do_not_share() -> None:
+    # Step 3 reads one and writes the other.
+    plan = plan_of([Block("in", 64, 0, 3), Block("out", 64, 3, 5)], 8)
+    assert plan.arena_bytes == 128
+    plan = plan_of([Block("in", 64, 0, 2), Block("out", 64, 3, 5)], 8)
+    assert plan.arena_bytes == 64
+
+
+@pytest.mark.parametrize(
+    ("offsets", "message"),
+    [
+        ({"a": 0, "b": 32}, "'a' and 'b' share bytes while both live"),
+        ({"a": 0, "b": 68}, "'b' lies unaligned at offset 68"),
+        ({"a": 0, "b": 128}, "'b' lies outside the arena"),
+    ],
+)
+def test_a_wrong_plan_does_not_verify(offsets: dict[str, int], message: str) -> None:
+    blocks = (Block("a", 64, 0, 2), Block("b", 64, 1, 3))
+    with pytest.raises(VerifyError, match=message):
+        MemoryPlan("ram", blocks, offsets, {}, 128, 128, 8).verify()
+
+
+def test_the_peak_names_who_is_live() -> None:
+    plan = plan_of([Block("a", 10, 0, 1), Block("b", 30, 1, 2), Block("c", 5, 2, 2)], 1)
+    assert plan.peak_step() == 1
+    assert [b.name for b in plan.live_at(1)] == ["b", "a"]
+    assert "lower bound 40 B" in str(plan)

@@ -1,0 +1,74 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _boards(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    from uhost.config.board import board_names, chip_names
+
+    return [n for n in (*board_names(), *chip_names()) if n.startswith(typed)]
+
+
+def _runners(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    from uhost.runners._runner import RUNNERS
+
+    return [name for name in RUNNERS.names() if name.startswith(typed)]
+
+
+def _toolchains(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    from uhost.toolchain._toolchain import TOOLCHAINS
+
+    return [name for name in TOOLCHAINS.names() if name.startswith(typed)]
+
+
+def board_option(function: F) -> F:
+    """Adds `--board`."""
+    return click.option(
+        "--board",
+        "-b",
+        metavar="BOARD",
+        shell_complete=_boards,
+        help="Board or chip name, or the path of a board file; `uhost boards` lists them.",
+    )(function)
+
+
+def runner_option(function: F) -> F:
+    """Adds `--on`."""
+    return click.option(
+        "--on",
+        metavar="RUNNER",
+        shell_complete=_runners,
+        help="unicorn, qemu or host. Default: the first that has the board's core.",
+    )(function)
+
+
+def toolchain_option(function: F) -> F:
+    """Adds `--toolchain`."""
+    return click.option(
+        "--toolchain",
+        metavar="NAME",
+        shell_complete=_toolchains,
+        help="arm_gcc, zig or host_cc. Default: the first that is installed.",
+    )(function)
+
+
+def json_option(function: F) -> F:
+    """Adds `--json`."""
+    return click.option(
+        "--json", "as_json", is_flag=True, help="Print one JSON object, for programs."
+    )(function)
+
+
+def model_argument(function: F) -> F:
+    """Adds the optional MODEL argument."""
+    return click.argument(
+        "model", required=False, type=click.Path(path_type=Path), metavar="[MODEL]"
+    )(function)

@@ -1,0 +1,82 @@
+"""`uhost compile`: a model becomes C, and nothing else."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from uhost.cli._console import progress, show
+from uhost.cli._options import board_option, json_option, model_argument
+from uhost.cli._work import model_or_bundled, need_board
+
+
+@click.command()
+@model_argument
+@board_option
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="OUT",
+    help="A folder, or a file that ends in .tar.",
+)
+@json_option
+def command(model: Path | None, board: str | None, output: Path, as_json: bool) -> None:
+    """Compile MODEL to C for a board: model.c and model.h.
+
+    The two files need a C11 compiler and nothing else. They are yours.
+
+    Example: uhost compile kws.tflite --board stm32f746 -o kws_c
+    """
+    from uhost import driver
+    from uhost.codegen.artifact import Artifact
+    from uhost.report.records import results_json
+    from uhost.report.units import kib
+
+    path, name = model_or_bundled(model), need_board(board)
+    with progress("Compiling"):
+        compiled = driver.compile_model(path, name)
+        sources = driver.model_sources(compiled)
+    if output.suffix == ".tar":
+        output.write_bytes(_tar(sources.files))
+    else:
+        Artifact(sources.files).write(output)
+    plan = compiled.lowered.plan
+    if as_json:
+        record = {
+            "model": compiled.lowered.graph.name,
+            "board": name,
+            "output": str(output),
+            "files": list(sources.files),
+            "digest": sources.digest(),
+            "arena_bytes": plan.arena_bytes,
+            "arena_lower_bound_bytes": plan.lower_bound_bytes,
+            "constant_bytes": compiled.lowered.constant_bytes(),
+        }
+        click.echo(results_json([record]))
+        return
+    show(
+        f"Compiled {path.name} for {name}",
+        f"  weights and tables  {kib(compiled.lowered.constant_bytes())}",
+        f"  arena               {kib(plan.arena_bytes)}, lower bound {kib(plan.lower_bound_bytes)}",
+        f"  in                  {output}: {', '.join(sources.files)}",
+    )
+
+
+def _tar(files: Mapping[str, bytes]) -> bytes:
+    """Returns a tar archive without dates or owners: same files, same bytes."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for path, content in files.items():
+            member = tarfile.TarInfo(path)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return stream.getvalue()
+
+
+COMMAND = command

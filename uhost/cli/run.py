@@ -1,0 +1,109 @@
+"""`uhost run`: a model runs on a simulated or real board."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from uhost.cli._console import note, progress, show
+from uhost.cli._options import (
+    board_option,
+    json_option,
+    model_argument,
+    runner_option,
+    toolchain_option,
+)
+from uhost.cli._work import built as build_model
+
+if TYPE_CHECKING:
+    from uhost.ir.tensor import Array
+
+
+@click.command()
+@model_argument
+@board_option
+@runner_option
+@click.option(
+    "--input",
+    "source",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Inputs: .npz, .npy or .bin. Default: seeded random values.",
+)
+@click.option(
+    "--output",
+    "target",
+    type=click.Path(path_type=Path),
+    metavar="F.npz",
+    help="Write the outputs of every sample, as s<k>_out_<i>.",
+)
+@click.option("--verify", is_flag=True, help="Compare every layer with the exact reference.")
+@toolchain_option
+@json_option
+def command(
+    model: Path | None,
+    board: str | None,
+    on: str | None,
+    source: Path | None,
+    target: Path | None,
+    verify: bool,
+    toolchain: str | None,
+    as_json: bool,
+) -> int:
+    """Run MODEL on a board and show results, speed and memory.
+
+    Without MODEL, the bundled one on its own real samples. Outputs that the input file
+    expects are compared. Exit code 1 when something compared is wrong.
+
+    Example: uhost run kws.tflite --board stm32f746 --input yes.npy
+    """
+    from uhost import resources
+    from uhost.report import records, tables
+    from uhost.runtime.device import device
+    from uhost.runtime.evaluation import measure
+    from uhost.runtime.samples import Samples, random_sample, read_samples
+
+    with progress("Building"):
+        built = build_model(model, board, toolchain)
+    graph = built.compiled.lowered.graph
+    if source is None and model is None:
+        source = resources.bundled_model().with_suffix(".npz")
+    if source is not None:
+        samples = read_samples(source, graph)
+    else:
+        note("No --input given: using seeded random values.")
+        samples = Samples((random_sample(graph),))
+    where = device(built.compiled.board, on)
+    with progress("Running") as update:
+        result = measure(built, where, samples.items, layers=verify, progress=update)
+    if target is not None:
+        _write_outputs(target, result.outputs)
+    if as_json:
+        click.echo(records.results_json([records.evaluation_record(result)]))
+        return 0 if result.matches in (True, None) else 1
+    outputs = [graph.tensors[name] for name in graph.outputs]
+    show(f"{result.model} on {where}, built with {result.toolchain}\n")
+    if len(outputs) == 1 and tables.is_classifier(outputs[0]):
+        show(tables.sample_outputs(result, samples, outputs[0]))
+    else:
+        show(tables.output_ranges(result, outputs))
+    show(tables.verdict(result), "", tables.figures(result), "", tables.operators(result))
+    return 0 if result.matches in (True, None) else 1
+
+
+def _write_outputs(path: Path, outputs: tuple[tuple[Array, ...], ...]) -> None:
+    import numpy as np
+
+    from uhost.errors import ConfigError
+
+    arrays = {f"s{k}_out_{i}": a for k, sample in enumerate(outputs) for i, a in enumerate(sample)}
+    try:
+        with path.open("wb") as stream:
+            np.savez(stream, **arrays)
+    except OSError as error:
+        raise ConfigError(f"the outputs cannot be written: {error.strerror}", str(path)) from error
+
+
+COMMAND = command

@@ -1,0 +1,75 @@
+"""`uhost verify`: proof, layer by layer, that the generated code is right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from uhost.cli._console import progress, show
+from uhost.cli._options import (
+    board_option,
+    json_option,
+    model_argument,
+    runner_option,
+    toolchain_option,
+)
+from uhost.cli._work import built as build_model
+
+
+@click.command()
+@model_argument
+@board_option
+@runner_option
+@click.option(
+    "--golden",
+    type=click.Path(path_type=Path),
+    metavar="F.npz",
+    help="Samples with expected outputs: s<k>_in_<i>, s<k>_out_<i>, s<k>_tflm_<i>.",
+)
+@toolchain_option
+@json_option
+def command(
+    model: Path | None,
+    board: str | None,
+    on: str | None,
+    golden: Path | None,
+    toolchain: str | None,
+    as_json: bool,
+) -> int:
+    """Compare every tensor that MODEL makes on a board with the exact reference.
+
+    With --golden, every sample's outputs as well, in order and with no reset between
+    them. Integers must be equal bit for bit; floats agree within 1e-6 + 1e-5 of the
+    tensor's largest value. Exit code 0 when all match, 1 when not.
+
+    Example: uhost verify kws.tflite --board stm32f746 --golden kws.golden.npz
+    """
+    from uhost import resources
+    from uhost.report import records, tables
+    from uhost.runtime.device import device
+    from uhost.runtime.evaluation import measure
+    from uhost.runtime.samples import random_sample, read_samples
+
+    with progress("Building"):
+        built = build_model(model, board, toolchain)
+    graph = built.compiled.lowered.graph
+    if golden is None and model is None:
+        golden = resources.bundled_model().with_suffix(".npz")
+    samples = read_samples(golden, graph).items if golden else (random_sample(graph),)
+    where = device(built.compiled.board, on)
+    with progress("Verifying") as update:
+        result = measure(built, where, samples, layers=True, progress=update)
+    if as_json:
+        click.echo(records.results_json([records.evaluation_record(result)]))
+    else:
+        show(
+            f"{result.model} on {where}, built with {result.toolchain}\n",
+            tables.comparisons(result),
+            "",
+            tables.verdict(result),
+        )
+    return 0 if result.matches else 1
+
+
+COMMAND = command

@@ -1,0 +1,86 @@
+"""Results as plain values: the JSON that programs read."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from uhost import __version__
+from uhost.errors import UhostError
+from uhost.runtime.evaluation import Evaluation
+
+
+def evaluation_record(evaluation: Evaluation) -> dict[str, Any]:
+    """Returns the fields of one result; see `docs/json.md` for their meaning."""
+    return {
+        "model": evaluation.model,
+        "board": evaluation.board,
+        "runner": evaluation.runner,
+        "toolchain": evaluation.toolchain,
+        "exact": evaluation.exact,
+        "matches": evaluation.matches,
+        "max_difference": evaluation.max_difference,
+        "instructions": evaluation.instructions,
+        "cycles": None,
+        "device_cycles": evaluation.cycles,
+        "clock_hz": evaluation.clock_hz,
+        "model_flash_bytes": evaluation.model_flash_bytes,
+        "image_flash_bytes": evaluation.image_flash_bytes,
+        "arena_bytes": evaluation.arena_bytes,
+        "arena_lower_bound_bytes": evaluation.arena_lower_bound_bytes,
+        "stack_bytes": evaluation.stack_bytes,
+        "model_ram_bytes": evaluation.model_ram_bytes,
+        "image_ram_bytes": evaluation.image_ram_bytes,
+        "operators": [
+            {
+                "name": o.name,
+                "kind": o.kind,
+                "kernel": o.kernel,
+                "macs": o.macs,
+                "instructions": o.instructions,
+            }
+            for o in evaluation.operators
+        ],
+        "comparisons": [
+            {
+                "tensor": c.tensor,
+                "source": c.source,
+                "exact": c.exact,
+                "matches": c.matches,
+                "max_difference": c.max_difference,
+            }
+            for c in evaluation.comparisons
+        ],
+    }
+
+
+def results_json(results: Sequence[dict[str, Any]]) -> str:
+    """Returns the one object that `--json` prints."""
+    return json.dumps({"uhost": __version__, "results": [_plain(r) for r in results]}, indent=2)
+
+
+def error_json(error: UhostError) -> str:
+    """Returns the one object that `--json` prints to standard error for a failure."""
+    return json.dumps(
+        {
+            "uhost": __version__,
+            "kind": type(error).__name__,
+            "error": error.what,
+            "where": error.where,
+            "fix": error.fix,
+        },
+        indent=2,
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Replaces what JSON cannot say (infinities, NaN) by text."""
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
