@@ -28,6 +28,7 @@ from uhost.passes._pipeline import optimize
 from uhost.planner import plan_memory, view_operators
 from uhost.planner.fit import arena_too_large, check_fits
 from uhost.resources import cache_folder
+from uhost.runtime import build_folder
 from uhost.runtime.compiled import Built, Compiled
 from uhost.runtime.module import Module
 from uhost.toolchain._toolchain import TOOLCHAINS, Toolchain
@@ -56,6 +57,17 @@ def as_module(
         {compiled.lowered.identifier: compiled},
         compile_for=lambda one, other: compile_graph(one.source, other, one.origin, context),
         link=lambda one: link(one, toolchain if one.board.name == compiled.board.name else None),
+    )
+
+
+def load_module(folder: str | Path) -> Module:
+    """Returns the module that `uhost build` stored in `folder`; its image is run as it is."""
+    stored = build_folder.read(Path(folder), compile_graph)
+    board = stored.compiled.board.name
+    return Module(
+        {stored.compiled.lowered.identifier: stored.compiled},
+        compile_for=lambda one, other: compile_graph(one.source, other, one.origin),
+        link=lambda one: stored if one.board.name == board else link(one),
     )
 
 

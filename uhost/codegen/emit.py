@@ -63,6 +63,10 @@ def model_table(lowered: Lowered, digest: str, board: str) -> str:
     )
 
 
+_WIDEST = 96
+_LONGEST_LABEL = 48
+_WIDEST_CALL = 90  # it is indented by 8 in one place
+
 _DTYPE_MACROS = {
     "int8": "UHOST_DTYPE_INT8",
     "uint8": "UHOST_DTYPE_UINT8",
@@ -148,15 +152,17 @@ class _Printer:
             "kind": operator.kind.upper(),
             "name": operator.name,
             "result": ", ".join(shapes) or "scalar",
+            "label": _comment(bound.outputs[0].name) if bound.outputs else "",
             "function": None,
-            "arguments": [],
+            "call": "",
         }
         selection = self._lowered.selections.get(operator.name)
         if selection is None:
             return step
         call = selection.call
         step["function"] = self._function(call)
-        step["arguments"] = [self._argument(operator.name, bound, call, p) for p in call.parameters]
+        arguments = [self._argument(operator.name, bound, call, p) for p in call.parameters]
+        step["call"] = _wrap(f"{step['function']}({', '.join(arguments)});", _WIDEST_CALL)
         return step
 
     def _function(self, call: KernelCall) -> str:
@@ -205,12 +211,19 @@ class _Printer:
         return name
 
 
+def _comment(name: str) -> str:
+    """Returns the part of a tensor's name before the first ';' as text for a C comment."""
+    text = "".join(c for c in name.partition(";")[0] if 32 <= ord(c) < 127).replace("*/", "* /")
+    return text if len(text) <= _LONGEST_LABEL else f"...{text[-_LONGEST_LABEL:]}"
+
+
 def _declare(p: Parameter) -> str:
     return f"{p.ctype}{p.name}" if p.ctype.endswith("*") else f"{p.ctype} {p.name}"
 
 
-def _wrap(signature: str) -> str:
-    if len(signature) <= 96:
-        return signature
-    head, _, rest = signature.partition("(")
+def _wrap(text: str, width: int = _WIDEST) -> str:
+    """Breaks a call or a signature after every argument where it is wider than `width`."""
+    if len(text) <= width:
+        return text
+    head, _, rest = text.partition("(")
     return f"{head}(\n    " + rest.replace(", ", ",\n    ")

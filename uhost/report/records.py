@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from uhost import __version__
 from uhost.errors import UhostError
-from uhost.runtime.evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from uhost.runtime.evaluation import Evaluation
 
 
 def evaluation_record(evaluation: Evaluation) -> dict[str, Any]:

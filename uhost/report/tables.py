@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich import box
@@ -10,10 +11,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from uhost.ir.tensor import Array, Tensor
 from uhost.report.units import count, duration, frequency, kib, share
-from uhost.runtime.evaluation import Evaluation
-from uhost.runtime.samples import Samples
+
+if TYPE_CHECKING:
+    from uhost.ir.tensor import Array, Tensor
+    from uhost.runtime.evaluation import Evaluation
+    from uhost.runtime.samples import Samples
 
 _LONGEST_LIST = 20
 
