@@ -228,6 +228,8 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
     elif code == "MEAN":
         options["KeepDims"] = at.keep_dims
         operands = [("axes", np.array(at.axes, np.int32))]
+    elif code == "FULLY_CONNECTED":
+        options["KeepNumDims"] = at.keep_dims
     elif code == "CONCATENATION":
         options["Axis"] = at.axis
     elif code == "PAD":

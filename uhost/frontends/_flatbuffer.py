@@ -1,4 +1,4 @@
-# ruff: noqa: N802, N815
+# ruff: noqa: N802
 # The generated classes fix the names of the methods and attributes of their table.
 """Bounds-checked reading of flatbuffers through generated classes.
 
@@ -101,12 +101,12 @@ class CheckedTable:
         """Returns the scalar of type `flags` at offset `off` of the file."""
         return flags.py_type(self._flatbuffer.unpack(flags.packer_type.format, off, self.place))
 
-    def Offset(self, vtableOffset: int) -> int:
+    def Offset(self, slot: int) -> int:
         """Returns where in the table the field of that vtable slot is; 0 where absent."""
         vtable = self.Pos - self._integer("<i", self.Pos)
         vtable_bytes = self._integer("<H", vtable)
         self._flatbuffer.check(vtable, vtable_bytes, self.place)
-        return self._integer("<H", vtable + vtableOffset) if vtableOffset < vtable_bytes else 0
+        return self._integer("<H", vtable + slot) if slot < vtable_bytes else 0
 
     def Indirect(self, off: int) -> int:
         """Returns the position that the offset stored at `off` refers to."""

@@ -7,8 +7,7 @@ importer of each node, checks the result, and reports all unsupported nodes at o
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
@@ -20,11 +19,14 @@ from uhost.errors import (
     UnsupportedOperatorError,
     VerifyError,
 )
-from uhost.ir.graph import Graph, Operator
+from uhost.ir.dtype import DType
+from uhost.ir.graph import BoundOperator, Graph, Operator
 from uhost.ir.tensor import Tensor
-from uhost.ops._op import OPERATORS, Imported, Importer, OperatorKind, UnsupportedNodeError
+from uhost.ops._op import OPERATORS, Importer, OperatorKind, UnsupportedNodeError
 
 ACTIVATION_LIMIT_BYTES = 2**31
+INCONSISTENT = "the file contradicts itself: export the model again with a current converter"
+
 _NAME_LIMIT = 60
 
 
@@ -58,6 +60,11 @@ class Node:
     place: str
 
     @property
+    def declared(self) -> tuple[Declared | None, ...]:
+        """Inputs, then outputs."""
+        return *self.declared_inputs, *self.declared_outputs
+
+    @property
     def inputs(self) -> tuple[Tensor | None, ...]:
         """Input tensors; None where an optional one is absent."""
         return cast(tuple[Tensor | None, ...], self.declared_inputs)
@@ -75,23 +82,15 @@ class _Unsupported:
     node: Node
     reason: str
 
-    def __str__(self) -> str:
-        outputs = ", ".join(
-            f"'{_short(tensor.name)}' {_type_text(tensor)}" for tensor in self.node.declared_outputs
-        )
-        return f"operator {self.node.index}: {outputs or 'no outputs'}"
 
-
-def fresh_name(name: str, index: int, taken: AbstractSet[str]) -> str:
+def fresh_name(name: str, index: int, taken: Container[str]) -> str:
     """Returns `name`, or the nearest name that is neither empty nor in `taken`."""
     base = name or f"tensor_{index}"
-    if base not in taken:
-        return base
-    numbered, suffix = f"{base}_{index}", 0
-    while numbered in taken:
+    fresh, suffix = base, index
+    while fresh in taken:
+        fresh = f"{base}_{suffix}"
         suffix += 1
-        numbered = f"{base}_{index}_{suffix}"
-    return numbered
+    return fresh
 
 
 def import_nodes(
@@ -102,7 +101,7 @@ def import_nodes(
     outputs: Sequence[Declared],
     dynamic: Mapping[str, tuple[int, ...]],
 ) -> Graph:
-    """Returns the verified graph of `nodes`, a model of the format `form`.
+    """Returns the verified graph of `nodes`, the model `name` in the format `form`.
 
     `dynamic` gives the shape, -1 where open, of each tensor the file leaves open beyond
     the batch. Raises `UnsupportedOperatorError` with all unsupported nodes at once, and
@@ -111,121 +110,239 @@ def import_nodes(
     for tensor in inputs:
         if tensor.name in dynamic:
             raise _dynamic_shape(tensor.name, dynamic[tensor.name], name)
-    kinds = _kinds_of(form)
-    graph = _GraphUnderWay(name, inputs, dynamic)
+    kinds = _importers_of(form)
+    declared = (*inputs, *outputs, *(tensor for node in nodes for tensor in node.declared))
+    graph = _GraphUnderWay(name, inputs, {tensor.name for tensor in declared if tensor}, dynamic)
     unsupported: list[_Unsupported] = []
     for node in nodes:
-        graph.check_order(node)
         try:
-            graph.add(node, *_kind_of(node, kinds))
+            graph.add(node, kinds)
         except UnsupportedNodeError as error:
             unsupported.append(_Unsupported(node, str(error)))
+        graph.write(node)
     if unsupported:
-        raise _report(name, len(nodes), unsupported)
+        raise _unsupported_operators(name, len(nodes), unsupported)
     return graph.finish(inputs, outputs)
 
 
-_Kinds: TypeAlias = Mapping[str, tuple[OperatorKind[Any], Importer]]
+_Importers: TypeAlias = Mapping[str, tuple[OperatorKind[Any], Importer]]
 
 
-def _kinds_of(form: str) -> _Kinds:
+def _importers_of(form: str) -> _Importers:
     """Returns name in the format → the operator that takes it, and its importer."""
-    kinds: dict[str, tuple[OperatorKind[Any], Importer]] = {}
+    importers: dict[str, tuple[OperatorKind[Any], Importer]] = {}
     for kind in OPERATORS:
         for source_name, importer in kind.importers.get(form, {}).items():
-            if source_name in kinds:
+            if source_name in importers:
                 raise InternalError(
-                    f"'{kinds[source_name][0].name}' and '{kind.name}' both import {source_name}",
+                    f"the operators '{importers[source_name][0].name}' and '{kind.name}' "
+                    f"both import {source_name}",
                     where=f"format {form}",
                 )
-            kinds[source_name] = kind, importer
-    return kinds
-
-
-def _kind_of(node: Node, kinds: _Kinds) -> tuple[OperatorKind[Any], Importer]:
-    """Returns the operator for a node; raises `UnsupportedNodeError` where there is none."""
-    if node.operator not in kinds:
-        raise UnsupportedNodeError("there is no such operator in uhost")
-    for tensor in (*node.declared_inputs, *node.declared_outputs):
-        if isinstance(tensor, RefusedTensor):
-            raise UnsupportedNodeError(f"tensor '{_short(tensor.name)}' {tensor.reason}")
-    return kinds[node.operator]
+            importers[source_name] = kind, importer
+    return importers
 
 
 class _GraphUnderWay:
-    """The operators and tensors of a graph so far, and the names that are made already."""
+    """The operators and tensors of a graph so far, and the names that are written already."""
 
     def __init__(
-        self, name: str, inputs: Sequence[Declared], dynamic: Mapping[str, tuple[int, ...]]
+        self,
+        name: str,
+        inputs: Sequence[Declared],
+        names: set[str],
+        dynamic: Mapping[str, tuple[int, ...]],
     ) -> None:
         self._name = name
+        self._names = names
         self._dynamic = dynamic
         self._tensors: dict[str, Tensor] = {}
         self._operators: list[Operator] = []
-        self._made = set[str]()
+        self._written = set[str]()
         for tensor in inputs:
             if tensor.is_constant:
                 raise self._malformed(f"the model input '{tensor.name}' is a constant")
-            if tensor.name in self._made:
+            if tensor.name in self._written:
                 raise self._malformed(f"the model input '{tensor.name}' is listed twice")
-            self._made.add(tensor.name)
+            self._written.add(tensor.name)
 
-    def check_order(self, node: Node) -> None:
-        """Raises `MalformedModelError` unless the node reads made tensors and makes new ones."""
-        for tensor in node.declared_inputs:
-            if tensor is None or tensor.is_constant or tensor.name in self._made:
-                continue
-            if isinstance(tensor, RefusedTensor):
-                continue  # such as state, which is read before anybody writes it
-            raise self._malformed(
-                f"tensor '{tensor.name}' is read before anything writes it", node.place
-            )
-        for tensor in node.declared_outputs:
-            if tensor.is_constant:
-                raise self._malformed(f"the constant '{tensor.name}' is written", node.place)
-            if tensor.name in self._made:
-                raise self._malformed(f"tensor '{tensor.name}' is written twice", node.place)
-            self._made.add(tensor.name)
-
-    def add(self, node: Node, kind: OperatorKind[Any], importer: Importer) -> None:
-        """Adds the operator for a node; raises `UnsupportedNodeError` where it is not taken."""
+    def add(self, node: Node, importers: _Importers) -> None:
+        """Adds the operator for a node; raises `UnsupportedNodeError` where there is none."""
+        if node.operator not in importers:
+            raise UnsupportedNodeError("there is no such operator in uhost")
+        kind, importer = importers[node.operator]
+        for role, tensors in ("input", node.declared_inputs), ("output", node.declared_outputs):
+            for index, tensor in enumerate(tensors):
+                if isinstance(tensor, RefusedTensor):
+                    raise UnsupportedNodeError(f"{role} {index} {tensor.reason}")
+        for tensor in node.inputs:
+            if tensor and not tensor.is_constant and tensor.name not in self._written:
+                raise self._malformed(
+                    f"tensor '{tensor.name}' is read before anything writes it", node.place
+                )
         with _contradictions(node):
             imported = importer(node)
         inputs = tuple(self._keep(tensor) for tensor in imported.inputs)
-        outputs = tuple(self._keep(tensor) for tensor in node.outputs)
-        name = f"{kind.name}_{node.index}"
-        operator = Operator(name, kind.name, inputs, outputs, imported.attributes)
-        self._check_inferred(node, kind, operator)
-        self._operators.append(operator)
-
-    def _check_inferred(self, node: Node, kind: OperatorKind[Any], operator: Operator) -> None:
-        bound = Graph(self._name, self._tensors, (), (), ()).bind(operator)
+        while inputs and inputs[-1] is None:
+            inputs = inputs[:-1]  # one form for "no bias", whether left out or marked absent
+        bound = BoundOperator(
+            f"{kind.name}_{node.index}", kind.name, imported.attributes, inputs, node.outputs
+        )
         with _contradictions(node):
             inferred = tuple(kind.infer(bound))
+        self._check_outputs(node, inferred)
+        self._operators.append(
+            Operator(
+                bound.name,
+                bound.kind,
+                tuple(tensor.name if tensor else "" for tensor in inputs),
+                tuple(tensor.name for tensor in node.outputs),
+                bound.attributes,
+            )
+        )
+        self._tensors.update({tensor.name: tensor for tensor in node.outputs})
+
+    def write(self, node: Node) -> None:
+        """Notes what a node writes, supported or not; raises where it must not."""
+        for tensor in node.declared_outputs:
+            if tensor.is_constant:
+                raise self._malformed(f"the constant '{tensor.name}' is written", node.place)
+            if tensor.name in self._written:
+                raise self._malformed(f"tensor '{tensor.name}' is written twice", node.place)
+            self._written.add(tensor.name)
+
+    def finish(self, inputs: Sequence[Declared], outputs: Sequence[Declared]) -> Graph:
+        """Returns the graph of everything added, verified."""
+        if not self._operators or not outputs:
+            raise self._malformed("the model computes nothing")
+        for tensor in (*inputs, *outputs):
+            if isinstance(tensor, RefusedTensor):
+                raise ModelError(
+                    f"tensor '{tensor.name}', an input or output of the model, {tensor.reason}",
+                    where=f"model '{self._name}'",
+                    fix="convert the model with inputs and outputs of a supported type",
+                )
+            if not tensor.is_constant and tensor.name not in self._written:
+                raise self._malformed(f"nothing writes the model output '{tensor.name}'")
+            self._keep(tensor)
+        total_bytes = sum(t.size_bytes for t in self._tensors.values() if not t.is_constant)
+        if total_bytes > ACTIVATION_LIMIT_BYTES:
+            raise self._malformed(f"the tensors between operators take {total_bytes} bytes")
+        graph = Graph(
+            self._name,
+            self._tensors,
+            tuple(self._operators),
+            tuple(tensor.name for tensor in inputs),
+            tuple(tensor.name for tensor in outputs),
+        )
+        graph.verify()
+        return graph
+
+    def _keep(self, tensor: Tensor | None) -> Tensor | None:
+        """Returns `tensor` as the graph holds it: renamed if an importer made it of another."""
+        if tensor is None:
+            return None
+        if tensor.elements == 0:
+            raise UnsupportedNodeError("an input has no elements")
+        if self._tensors.setdefault(tensor.name, tensor) is tensor:
+            return tensor
+        renamed = replace(tensor, name=fresh_name(tensor.name, len(self._names), self._names))
+        self._names.add(renamed.name)
+        self._tensors[renamed.name] = renamed
+        return renamed
+
+    def _check_outputs(self, node: Node, inferred: Sequence[tuple[tuple[int, ...], DType]]) -> None:
+        """Raises unless the file declares the outputs as the operator makes them."""
         if len(inferred) != len(node.outputs):
             raise self._malformed(
                 f"{node.operator} has {len(node.outputs)} outputs, not {len(inferred)}", node.place
             )
         for tensor, (shape, dtype) in zip(node.outputs, inferred, strict=True):
-            if tensor.dtype is not dtype or tensor.shape != tuple(shape):
-                if tensor.name in self._dynamic:
-                    raise _dynamic_shape(tensor.name, self._dynamic[tensor.name], self._name)
-                raise self._malformed(
-                    f"tensor '{tensor.name}' is declared {tensor.dtype}{list(tensor.shape)}, "
-                    f"{node.operator} makes {dtype}{list(shape)} of its inputs",
-                    node.place,
-                )
+            if (tensor.shape, tensor.dtype) == (tuple(shape), dtype):
+                continue
+            if tensor.name in self._dynamic:
+                raise _dynamic_shape(tensor.name, self._dynamic[tensor.name], self._name)
+            raise self._malformed(
+                f"tensor '{tensor.name}' is declared {_type_text(tensor.shape, tensor.dtype)}, "
+                f"but {node.operator} makes {_type_text(shape, dtype)} of its inputs",
+                node.place,
+            )
 
-    def _keep(self, tensor: Tensor | None) -> str:
-        """Returns the name under which the graph holds `tensor`; "" for an absent one."""
-        if tensor is None:
-            return ""
-        if tensor.is_constant and tensor.elements == 0:
-            raise UnsupportedNodeError(f"tensor '{_short(tensor.name)}' has no elements")
-        held = self._tensors.setdefault(tensor.name, tensor)
-        if held is tensor:
-            return tensor.name
-        return self._keep(replace(tensor, name=fresh_name(tensor.name, len(self._tensors), self._tensors.keys())))
+    def _malformed(self, what: str, place: str = "") -> MalformedModelError:
+        return MalformedModelError(what, where=place or f"model '{self._name}'", fix=INCONSISTENT)
 
-    def finish(self, inputs: Sequence[Declared], outputs: Sequence[Declared]) -> Graph:
-        ...
+
+@contextmanager
+def _contradictions(node: Node) -> Iterator[None]:
+    """Turns what an importer or inference trips over in an inconsistent node into its error.
+
+    They read a node as if it were sound: that an input is there, that a shape has four
+    entries, that an option is one of its enumeration. Where it is not, Python raises.
+    """
+    try:
+        yield
+    except MalformedModelError as error:
+        error.where = node.place  # it knows the node only by its number
+        raise
+    except VerifyError as error:
+        raise MalformedModelError(error.what, where=node.place, fix=INCONSISTENT) from error
+    except (ArithmeticError, LookupError, ValueError) as error:
+        raise _inconsistent(node, error) from error
+    except AttributeError as error:
+        # An absent input or options table is None; a node may carry another one's options.
+        if error.obj is not None and error.obj is not node.options:
+            raise
+        raise _inconsistent(node, error) from error
+
+
+def _inconsistent(node: Node, error: Exception) -> MalformedModelError:
+    return MalformedModelError(
+        f"{node.operator} has inputs or options that contradict each other ({error})",
+        where=node.place,
+        fix=INCONSISTENT,
+    )
+
+
+def _dynamic_shape(tensor: str, shape: Sequence[int], name: str) -> ModelError:
+    text = "x".join("?" if size < 0 else str(size) for size in shape)
+    return ModelError(
+        f"tensor '{tensor}' has the dynamic shape [{text}]",
+        where=f"model '{name}'",
+        fix="memory is planned when the model is compiled: fix every dimension but the batch "
+        "when exporting the model",
+    )
+
+
+def _unsupported_operators(
+    name: str, total: int, unsupported: Sequence[_Unsupported]
+) -> UnsupportedOperatorError:
+    counts = Counter(entry.node.operator for entry in unsupported)
+    groups: dict[tuple[str, str], list[Node]] = defaultdict(list)
+    for entry in unsupported:
+        groups[entry.node.operator, entry.reason].append(entry.node)
+    summary = ", ".join(f"{count} × {operator}" for operator, count in counts.most_common())
+    lines = [f"uhost cannot compile {len(unsupported)} of {total} operators: {summary}"]
+    for (operator, reason), nodes in groups.items():
+        lines.append(f"  {operator}: {reason}")
+        for node in nodes:
+            outputs = ", ".join(_describe(tensor) for tensor in node.declared_outputs)
+            lines.append(f"    operator {node.index} -> {outputs or 'nothing'}")
+    return UnsupportedOperatorError(
+        "\n".join(lines),
+        where=f"model '{name}'",
+        fix="`uhost ops` lists the operators, types and options that are supported",
+    )
+
+
+def _describe(tensor: Declared) -> str:
+    name = tensor.name
+    if len(name) > _NAME_LIMIT:
+        name = f"{name[: _NAME_LIMIT // 2]}…{name[-_NAME_LIMIT // 2 :]}"
+    type_text = (
+        tensor.type if isinstance(tensor, RefusedTensor) else _type_text(tensor.shape, tensor.dtype)
+    )
+    return f"'{name}' {type_text}"
+
+
+def _type_text(shape: Sequence[int], dtype: DType) -> str:
+    return f"{dtype}[{'x'.join(map(str, shape))}]"

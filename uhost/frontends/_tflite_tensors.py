@@ -45,14 +45,22 @@ class TensorTable:
 
 def enum_names(enumeration: type[Any]) -> dict[int, str]:
     """Returns value → name of a generated enumeration."""
-    return {
-        value: name for name, value in vars(enumeration).items() if not name.startswith("_")
-    }
+    return {value: name for name, value in vars(enumeration).items() if not name.startswith("_")}
 
 
 def integers(vector: Any) -> tuple[int, ...]:
     """Returns a generated `…AsNumpy()` result as integers; the absent vector, 0, as ()."""
     return () if isinstance(vector, int) else tuple(vector.tolist())
+
+
+def text(content: bytes | None) -> str:
+    """Returns a string of the file; what is not printable UTF-8 becomes U+FFFD.
+
+    Names end up on terminals and in comments of generated code: a line break in one would
+    let a model write there what it likes.
+    """
+    decoded = (content or b"").decode("utf-8", "replace")
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in decoded)
 
 
 def read_tensors(
@@ -76,10 +84,11 @@ def read_tensors(
     tensors: list[Declared] = []
     dynamic: dict[str, tuple[int, ...]] = {}
     for index in range(count):
-        source = flatbuffer.checked(subgraph.Tensors(index), f"{place}, tensor {index}")
-        name = fresh_name((source.Name() or b"").decode("utf-8", "replace"), index, names)
+        tensor_place = f"{place}, tensor {index}"
+        source = flatbuffer.checked(subgraph.Tensors(index), tensor_place)
+        name = fresh_name(text(source.Name()), index, names)
         names.add(name)
-        reader = _TensorReader(source, name, f"{place}, tensor {index} '{name}'")
+        reader = _TensorReader(flatbuffer, source, name, tensor_place)
         signature = reader.signature()
         if -1 in signature[1:]:
             dynamic[name] = signature
@@ -109,10 +118,6 @@ class _Buffers:
             self._read[index] = self._slice(index) if self._count else np.zeros(0, np.uint8)
         return self._read[index]
 
-    def charge(self, size_bytes: int, place: str) -> None:
-        """Accounts for a pass over bytes of a buffer, which many tensors may name."""
-        self._flatbuffer.charge(size_bytes, place)
-
     def _slice(self, index: int) -> Array:
         place = f"buffer {index}"
         buffer = self._flatbuffer.checked(self._model.Buffers(index), place)
@@ -128,6 +133,7 @@ class _Buffers:
 class _TensorReader:
     """One tensor of the file under its final name."""
 
+    flatbuffer: Flatbuffer
     source: Any
     name: str
     place: str
@@ -150,15 +156,20 @@ class _TensorReader:
             raise self._malformed(f"takes {size_bytes} bytes, {dtype}{list(shape)}")
         if self.source.Sparsity() is not None:
             return self._refused(shape, str(dtype), "is sparse")
-        quantization = self._quantization(shape, dtype)
-        if isinstance(quantization, RefusedTensor):
-            return quantization
+        if self.source.IsVariable():
+            return self._refused(shape, str(dtype), "is a variable, kept between runs")
+        parameters = self.source.Quantization()
+        quantization = None
+        # Float tensors carry calibration statistics here, no quantisation.
+        if parameters is not None and dtype.is_integer:
+            parameters = self.flatbuffer.checked(parameters, self.place)
+            if parameters.DetailsType() != tflite.QuantizationDetails.NONE:
+                return self._refused(shape, str(dtype), "has a custom quantisation")
+            quantization = self._quantization(parameters, shape, dtype)
         content = buffers.content(self.source.Buffer(), self.place)
         # A tensor without elements has no bytes to tell it from an activation.
         is_constant = content.size > 0 or (size_bytes == 0 and not is_written)
         if not is_constant:
-            if self.source.IsVariable():
-                return self._refused(shape, str(dtype), "is a variable, kept between runs")
             if size_bytes == 0:
                 return self._refused(shape, str(dtype), "has no elements")
             return Tensor(self.name, shape, dtype, quantization)
@@ -167,13 +178,11 @@ class _TensorReader:
                 f"is {dtype}{list(shape)} of {size_bytes} bytes, its buffer holds {content.size}"
             )
         if dtype is DType.BOOL:
-            buffers.charge(size_bytes, self.place)
+            self.flatbuffer.charge(size_bytes, self.place)
             if size_bytes and content.max() > 1:
                 raise self._malformed("is boolean and holds other values than 0 and 1")
         values = content.view(dtype.numpy.newbyteorder("<")).reshape(shape)
-        return Tensor(
-            self.name, shape, dtype, quantization, values.astype(dtype.numpy, copy=False)
-        )
+        return Tensor(self.name, shape, dtype, quantization, values.astype(dtype.numpy, copy=False))
 
     def _declared_shape(self) -> tuple[int, ...]:
         shape = integers(self.source.ShapeAsNumpy())
@@ -193,29 +202,24 @@ class _TensorReader:
             raise self._malformed(f"has the shape {list(shape)}")
         return shape
 
-    def _quantization(self, shape: tuple[int, ...], dtype: DType) -> Quantization | None | Declared:
-        table = self.source.Quantization()
-        if table is None or not dtype.is_integer:
-            return None  # of float tensors the file keeps calibration statistics here
-        tensor_table = self.source._tab
-        table = tensor_table.checked(table)
-        if table.DetailsType() != tflite.QuantizationDetails.NONE:
-            return self._refused(shape, str(dtype), "has a custom quantisation")
-        scales: Sequence[float] = integers(table.ScaleAsNumpy())
-        zero_points = integers(table.ZeroPointAsNumpy()) or (0,) * len(scales)
+    def _quantization(
+        self, parameters: Any, shape: tuple[int, ...], dtype: DType
+    ) -> Quantization | None:
+        scales: Sequence[float] = integers(parameters.ScaleAsNumpy())
+        zero_points = integers(parameters.ZeroPointAsNumpy()) or (0,) * len(scales)
         if not scales:
             return None
         if len(zero_points) != len(scales):
             raise self._malformed(f"has {len(scales)} scales and {len(zero_points)} zero points")
         if not all(math.isfinite(scale) and scale > 0 for scale in scales):
             raise self._malformed("has a scale that is not a positive number")
-        limits = np.iinfo(dtype.numpy)
+        limits = np.iinfo(dtype.value)
         if not all(limits.min <= zero_point <= limits.max for zero_point in zero_points):
             raise self._malformed(f"has a zero point outside {dtype}")
         if len(scales) == 1:
             return Quantization(tuple(scales), zero_points)
         # A vector has one axis only, whatever the file says of biases.
-        axis = 0 if len(shape) == 1 else table.QuantizedDimension()
+        axis = 0 if len(shape) == 1 else parameters.QuantizedDimension()
         if not 0 <= axis < len(shape) or shape[axis] != len(scales):
             raise self._malformed(
                 f"has {len(scales)} scales along axis {axis} of the shape {list(shape)}"
