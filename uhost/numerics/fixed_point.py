@@ -1,9 +1,9 @@
 """Fixed-point requantisation with double rounding, as TFLite Micro computes it.
 
 A real factor is a 31-bit integer `multiplier` and a `shift`:
-factor = multiplier · 2^(shift - 31). The product is formed by a saturating
-rounding doubling high multiply and a rounding right shift, each of which rounds
-half away from zero (gemmlowp, "fixedpoint.h"; TFLite, "common.h").
+factor = multiplier · 2^(shift - 31). The product is rounded twice: by a saturating
+rounding doubling high multiply (ties upward) and by a rounding right shift (ties away
+from zero). Source of the algorithm: gemmlowp, "fixedpoint.h"; TFLite, "common.h".
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def quantize_multiplier(factor: float) -> tuple[int, int]:
         return 0, 0
     mantissa, shift = math.frexp(factor)
     scaled = mantissa * 2**31
-    multiplier = int(math.floor(abs(scaled) + 0.5)) * (1 if scaled >= 0 else -1)
+    multiplier = round_half_away(scaled)
     if abs(multiplier) == 2**31:
         multiplier //= 2
         shift += 1
@@ -41,16 +41,16 @@ def quantize_multiplier(factor: float) -> tuple[int, int]:
 
 
 def saturating_rounding_doubling_high_multiply(a: Array, b: Array | int) -> NDArray[np.int64]:
-    """Returns (2·a·b) >> 32 rounded half away from zero, saturated where both are INT32_MIN."""
+    """Returns a·b / 2^31 rounded to nearest, ties upward; INT32_MAX where both are INT32_MIN.
+
+    Both hold int32 values. gemmlowp adds a nudge of the product's sign and divides toward
+    zero, which sends ties of either sign upward: one addition and a floor give the same.
+    """
     left = np.asarray(a, np.int64)
     right = np.asarray(b, np.int64)
-    product = left * right
-    nudge = np.where(product >= 0, 1 << 30, 1 - (1 << 30))
-    total = product + nudge
-    # C division truncates toward zero; an arithmetic shift floors.
-    high = np.where(total >= 0, total >> 31, -((-total) >> 31))
-    overflow = (left == INT32_MIN) & (right == INT32_MIN)
-    return np.where(overflow, INT32_MAX, high).astype(np.int64)
+    # Only INT32_MIN · INT32_MIN exceeds INT32_MAX here.
+    product: NDArray[np.int64] = np.minimum((left * right + (1 << 30)) >> 31, INT32_MAX)
+    return product
 
 
 def rounding_divide_by_power_of_two(x: Array, exponent: Array | int) -> NDArray[np.int64]:
@@ -85,7 +85,10 @@ def wrap_int32(x: Array) -> NDArray[np.int64]:
 
 def round_half_away(x: float) -> int:
     """Returns x rounded to the nearest integer, ties away from zero (C `round`)."""
-    return int(math.floor(abs(x) + 0.5)) * (1 if x >= 0 else -1)
+    whole = math.floor(abs(x))
+    # Not floor(x + 0.5): that addition rounds, and takes the double below 0.5 up to 1.
+    nearest = whole + 1 if abs(x) - whole >= 0.5 else whole
+    return nearest if x >= 0 else -nearest
 
 
 def activation_range(bounds: tuple[float, float], output: Tensor) -> tuple[int, int]:
@@ -93,12 +96,16 @@ def activation_range(bounds: tuple[float, float], output: Tensor) -> tuple[int, 
 
     Source: TFLite `CalculateActivationRangeQuantized`.
     """
-    info = np.iinfo(output.dtype.numpy)
+    info = np.iinfo(output.dtype.value)
     low, high = int(info.min), int(info.max)
     scale, zero_point = output.scale, output.zero_point
     for index, bound in enumerate(bounds):
         if math.isfinite(bound):
-            quantized = zero_point + round_half_away(float(np.float32(bound) / np.float32(scale)))
+            with np.errstate(over="ignore"):
+                quotient = float(np.float32(bound) / np.float32(scale))
+            # A scale near 0 puts the bound out of any type's reach.
+            quotient = min(max(quotient, INT32_MIN), INT32_MAX)
+            quantized = zero_point + round_half_away(quotient)
             if index == 0:
                 low = max(low, quantized)
             else:

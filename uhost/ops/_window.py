@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from uhost.errors import MalformedModelError
-from uhost.ir.tensor import Array
 from uhost.ops._op import Padding2D, UnsupportedNodeError
 
-_LARGEST_EXTENT = 1 << 20
-"""Strides, dilations, windows and pads beyond this are no model's; products stay in 64 bits."""
+_LARGEST_STEP = 1 << 16
+_LARGEST_SPAN = 1 << 20
+"""Beyond these is no model; below them every offset that generated code computes fits int32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +52,27 @@ class Axis:
         """True if some window ends after the last element."""
         return (self.output - 1) * self.stride - self.before + self.span > self.size
 
-    def taps(self) -> Iterator[slice]:
-        """Yields for each tap the elements of the *padded* axis that it reads, output by output."""
-        for tap in range(self.window):
-            first = tap * self.dilation
-            yield slice(first, first + (self.output - 1) * self.stride + 1, self.stride)
+    def taps(self) -> Iterator[tuple[int, slice, slice]]:
+        """Yields (tap, outputs it contributes to, inputs it reads for them) without padding.
 
-    def valid_taps(self) -> Array:
-        """Returns for each output the number of taps that lie on the input (int64)."""
-        first = np.arange(self.output) * self.stride - self.before
-        taps = first[:, None] + np.arange(self.window)[None, :] * self.dilation
-        return ((taps >= 0) & (taps < self.size)).sum(axis=1)
+        Taps that lie in the padding for every output are left out.
+        """
+        for tap in range(self.window):
+            offset = tap * self.dilation - self.before
+            first = max(0, -(offset // self.stride))
+            end = min(self.output, -((offset - self.size) // self.stride))
+            if first < end:
+                read = first * self.stride + offset
+                last = (end - 1) * self.stride + offset
+                yield tap, slice(first, end), slice(read, last + 1, self.stride)
+
+    def valid_taps(self) -> NDArray[np.int64]:
+        """Returns for each output the number of taps that lie on the input."""
+        origins = np.arange(self.output, dtype=np.int64) * self.stride - self.before
+        first = np.maximum(0, -(origins // self.dilation))
+        end = np.minimum(self.window, -((origins - self.size) // self.dilation))
+        counts: NDArray[np.int64] = np.maximum(end - first, 0)
+        return counts
 
 
 def axes(
@@ -81,10 +92,14 @@ def axes(
     check_positive("dilation", dilation, where)
     check_positive("window", window, where)
     pads = (padding.top, padding.left, padding.bottom, padding.right)
-    if min(pads) < 0 or max(pads) > _LARGEST_EXTENT:
+    if min(pads) < 0 or max(pads) > _LARGEST_SPAN:
         raise MalformedModelError(f"padding {padding} is out of range", where=where)
     rows = Axis(image[1], window[0], stride[0], dilation[0], padding.top, padding.bottom)
     columns = Axis(image[2], window[1], stride[1], dilation[1], padding.left, padding.right)
+    if max(rows.span, columns.span) > _LARGEST_SPAN:
+        raise MalformedModelError(
+            f"a dilated window of {rows.span}x{columns.span} is out of range", where=where
+        )
     if rows.output < 1 or columns.output < 1:
         raise MalformedModelError(
             f"a window of {rows.span}x{columns.span} does not fit an image of "
@@ -96,7 +111,7 @@ def axes(
 
 def check_positive(what: str, pair: tuple[int, int], where: str) -> None:
     """Raises `MalformedModelError` unless both numbers are positive and of a sane size."""
-    if min(pair) < 1 or max(pair) > _LARGEST_EXTENT:
+    if min(pair) < 1 or max(pair) > _LARGEST_STEP:
         raise MalformedModelError(f"{what} {pair[0]}x{pair[1]} is out of range", where=where)
 
 
@@ -128,14 +143,3 @@ def _same(size: int, window: int, stride: int, dilation: int) -> tuple[int, int]
     output = -(-size // stride)
     total = max((output - 1) * stride + (window - 1) * dilation + 1 - size, 0)
     return total // 2, total - total // 2
-
-
-def pad_image(image: Array, rows: Axis, columns: Axis, fill: float) -> Array:
-    """Returns an NHWC array extended by `fill` so that every tap of every window is inside."""
-    extents = []
-    for axis in (rows, columns):
-        needed = (axis.output - 1) * axis.stride + axis.span
-        extents.append((axis.before, max(needed - axis.before - axis.size, 0)))
-    if not any(extent for pair in extents for extent in pair):
-        return image
-    return np.pad(image, ((0, 0), *extents, (0, 0)), constant_values=fill)

@@ -1,0 +1,106 @@
+"""The exact references against LiteRT's reference kernels, on every operator's examples."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
+from build_tflite import from_graph
+
+from uhost.ir.dtype import DType
+from uhost.ir.graph import Graph
+from uhost.ir.tensor import Array, Tensor
+from uhost.ops._op import OPERATORS, Example, evaluate
+
+RUNS = ("lowest", "highest", "random 1", "random 2", "random 3")
+
+
+def why_not(kind: str, example: Example) -> str:
+    """Returns why LiteRT is no oracle for an example, or ""."""
+    graph = example.graph
+    dtypes = [graph.tensors[name].dtype for name in (*graph.inputs, *graph.outputs)]
+    if kind == "fully_connected" and dtypes[0] is DType.INT8:
+        # LiteRT 2.3 requantises it in double; TFLite Micro and TFLite up to 2.14 in fixed point.
+        return "another arithmetic"
+    if kind == "quantize" and dtypes == [DType.INT8, DType.INT32]:
+        return "LiteRT has no int8 to int32"
+    if kind == "conv_2d" and len([name for name in graph.operators[0].inputs if name]) < 3:
+        return "LiteRT has no convolution without a bias"
+    if "fatal_in_tflite" in example.tags:
+        return "LiteRT ends the process"
+    try:
+        from_graph(graph)
+    except ValueError:
+        return "its padding is neither SAME nor VALID"
+    return ""
+
+
+def examples() -> Iterator[tuple[str, Example]]:
+    for kind in OPERATORS.names():
+        for example in OPERATORS[kind].examples():
+            yield kind, example
+
+
+COMPARED = [
+    pytest.param(example.graph, id=f"{kind}-{example.name}")
+    for kind, example in examples()
+    if not why_not(kind, example)
+]
+
+
+def draw(tensor: Tensor, run: str, random: np.random.Generator) -> Array:
+    if not tensor.dtype.is_integer:
+        if run in ("lowest", "highest"):
+            return np.full(tensor.shape, -1e4 if run == "lowest" else 1e4, np.float32)
+        return random.normal(0.0, 3.0, tensor.shape).astype(np.float32)
+    limits = np.iinfo(tensor.dtype.value)
+    if run in ("lowest", "highest"):
+        value = limits.min if run == "lowest" else limits.max
+        return np.full(tensor.shape, value, tensor.dtype.numpy)
+    return random.integers(limits.min, limits.max, tensor.shape, tensor.dtype.numpy, endpoint=True)
+
+
+def run_litert(interpreter: Interpreter, inputs: list[Array]) -> list[Array]:
+    for detail, array in zip(interpreter.get_input_details(), inputs, strict=True):
+        interpreter.set_tensor(detail["index"], array)
+    interpreter.invoke()
+    return [interpreter.get_tensor(d["index"]) for d in interpreter.get_output_details()]
+
+
+@pytest.mark.parametrize("graph", COMPARED)
+def test_reference_equals_litert(graph: Graph) -> None:
+    interpreter = Interpreter(
+        model_content=from_graph(graph),
+        experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
+        num_threads=1,
+    )
+    interpreter.allocate_tensors()
+    random = np.random.default_rng(zlib.crc32(f"{graph.operators[0].kind} {graph.name}".encode()))
+    for run in RUNS:
+        inputs = {name: draw(graph.tensors[name], run, random) for name in graph.inputs}
+        theirs = run_litert(interpreter, list(inputs.values()))
+        ours = evaluate(graph, inputs)
+        for name, expected in zip(graph.outputs, theirs, strict=True):
+            assert ours[name].shape == expected.shape
+            if graph.tensors[name].dtype is DType.FLOAT32:
+                tolerance = 1e-6 + 1e-5 * float(np.abs(expected).max())
+                np.testing.assert_allclose(ours[name], expected, rtol=0, atol=tolerance)
+            else:
+                np.testing.assert_array_equal(ours[name], expected, err_msg=run)
+
+
+def test_exclusions_of_element_wise_operators() -> None:
+    kinds = {"add", "softmax", "mean", "quantize", "dequantize", "relu", "relu6"}
+    kinds |= {"reshape", "pad", "concatenation"}
+    excluded = {
+        f"{kind}-{example.name}": why_not(kind, example)
+        for kind, example in examples()
+        if kind in kinds and why_not(kind, example)
+    }
+    assert excluded == {
+        "quantize-int8_to_int32": "LiteRT has no int8 to int32",
+        "softmax-int8_flat_long": "LiteRT ends the process",
+    }

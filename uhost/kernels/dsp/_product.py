@@ -1,0 +1,151 @@
+"""Half-widened weights: the stream `uhost_dsp_product` reads, and the columns it multiplies.
+
+The format is described in `templates/kernels/include/dsp_product.h.j2`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uhost.ir.graph import BoundOperator
+from uhost.kernels._kernel import Constant, KernelCall, Parameter
+from uhost.kernels.dsp._channels import Channels, Integers, clamp_range
+
+ABSENT = -1
+"""Stands for the missing half of a K pair; its weight is zero."""
+
+_PAIR_LIMIT = 1 << 23
+"""256 times a sum below this in size fits 32 bits."""
+
+Pairs = list[tuple[int, int]]
+
+
+def column_pairs(run: int, runs: int, *, even: bool) -> Pairs:
+    """Returns the elements of each K pair of a column made of `runs` runs of `run` elements.
+
+    The order is that of `uhost_dsp_widen`. `even` adds a pair of nothing to an odd count.
+    """
+    pairs: Pairs = []
+    for start in range(0, run * runs, run):
+        whole = run - run % 4
+        for k in range(start, start + whole, 4):
+            pairs += [(k, k + 2), (k + 1, k + 3)]
+        for k in range(start + whole, start + run, 2):
+            pairs.append((k, k + 1 if k + 1 < start + run else ABSENT))
+    if even and len(pairs) % 2:
+        pairs.append((ABSENT, ABSENT))
+    return pairs
+
+
+def why_inexact(channels: Channels) -> str:
+    """Returns "" if half-widened weights give exact sums of these channels, or the reason."""
+    reason = channels.why_inexact()
+    if reason:
+        return reason
+    first, second = _channel_pairs(channels.weights)
+    if (256 * second + first < -(2**15)).any():
+        return "a weight of -128 beside a negative one"
+    if (channels.reach[1::2] >= _PAIR_LIMIT).any():
+        return "sums that reach 2^23"
+    return ""
+
+
+def pack(channels: Channels, pairs: Pairs) -> NDArray[np.uint32]:
+    """Returns the weight stream of all channels, padded with zeros to a multiple of four."""
+    order = np.asarray(pairs)
+    # One more column, of zeros: index -1 reads it.
+    weights = _padded(np.pad(channels.weights, ((0, 0), (0, 1))))
+    first, second = _channel_pairs(weights)
+    halves = 256 * second + first
+    words = (halves[:, order[:, 0]] & 0xFFFF) | (halves[:, order[:, 1]] & 0xFFFF) << 16
+    bias_first, bias_second = _channel_pairs(_padded(channels.bias))
+    starts = np.stack([bias_first, 256 * bias_second + bias_first], axis=1)
+    ends = np.stack([channels.multipliers, channels.addends, channels.shifts], axis=1)
+    groups = len(weights) // 4
+    stream = np.concatenate(
+        [
+            starts.reshape(groups, 4),
+            words.reshape(groups, 2, -1).transpose(0, 2, 1).reshape(groups, -1),
+            _padded(ends).reshape(groups, 12),
+        ],
+        axis=1,
+    )
+    return (stream.reshape(-1) & 0xFFFFFFFF).astype(np.uint32)
+
+
+def _padded(values: Integers) -> Integers:
+    missing = -len(values) % 4
+    return np.pad(values, ((0, missing), *[(0, 0)] * (values.ndim - 1)))
+
+
+def _channel_pairs(values: Integers) -> tuple[Integers, Integers]:
+    """Returns the even and the odd channels; an odd count is completed by a zero channel."""
+    missing = len(values) % 2
+    even = np.pad(values, ((0, missing), *[(0, 0)] * (values.ndim - 1)))
+    return even[0::2], even[1::2]
+
+
+def pointwise_call(template: str, bound: BoundOperator[Any], channels: Channels) -> KernelCall:
+    """Returns the call for a layer whose every `K` inputs in a row give one pixel's outputs."""
+    count, depth = channels.weights.shape
+    pixels = bound.output.elements // count
+    pairs = column_pairs(depth, 1, even=pixels % 2 == 1)
+    return product_call(
+        template,
+        bound,
+        channels,
+        pairs,
+        values={"pixels": pixels, "depth": depth, "aligned": depth % 8 == 0},
+        scratch_bytes=column_bytes(pairs, pixels),
+    )
+
+
+def column_bytes(pairs: Pairs, pixels: int) -> int:
+    """Returns the bytes of the columns of two pixels, or of one if the layer has no more."""
+    return 4 * len(pairs) * min(pixels, 2)
+
+
+def product_call(
+    template: str,
+    bound: BoundOperator[Any],
+    channels: Channels,
+    pairs: Pairs,
+    *,
+    values: dict[str, Any],
+    scratch_bytes: int,
+    includes: Sequence[str] = (),
+) -> KernelCall:
+    """Returns the call of a kernel built around `uhost_dsp_product`."""
+    lowest, highest = clamp_range(bound)
+    clamped = (lowest, highest) != (-128, 127)
+    return KernelCall(
+        library="dsp",
+        template=template,
+        values={
+            **values,
+            "channels": len(channels.weights),
+            "pairs": len(pairs),
+            "clamped": clamped,
+            "lowest": lowest,
+            "highest": highest,
+        },
+        parameters=(
+            Parameter("input", "const int8_t *", "input"),
+            Parameter("weights", "const uint32_t *", "constant"),
+            Parameter("output", "int8_t *", "output"),
+            Parameter("columns", "uint32_t *", "scratch"),
+        ),
+        constants=(Constant("weights", pack(channels, pairs)),),
+        scratch_bytes=scratch_bytes,
+        includes=(
+            "dsp",
+            "dsp_product",
+            "dsp_widen",
+            *(("dsp_clamp",) if clamped else ()),
+            *includes,
+        ),
+    )

@@ -1,0 +1,49 @@
+"""The call of a pooling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from uhost.ir.dtype import DType
+from uhost.ir.graph import BoundOperator
+from uhost.kernels._kernel import KernelCall, Parameter
+from uhost.kernels.reference._layer import float_values
+from uhost.kernels.reference._window import window_values
+from uhost.numerics.fixed_point import activation_range
+from uhost.ops._pooling import PoolAttributes, window_axes
+
+
+def supports_pool(bound: BoundOperator[Any]) -> str:
+    """Returns "" or the reason the reference kernels cannot take a pooling."""
+    dtype = bound.input(0).dtype
+    return "" if dtype in (DType.INT8, DType.FLOAT32) else f"no {dtype} arithmetic"
+
+
+def pool_call(bound: BoundOperator[PoolAttributes], template: str) -> KernelCall:
+    """Returns the call of a pooling whose template is `template`."""
+    x, activation = bound.input(0), bound.attributes.activation
+    geometry = window_values(x.shape[0], x.shape[3], x.shape[3], *window_axes(bound))
+    if x.dtype is DType.FLOAT32:
+        values = {**geometry, **float_values(activation)}
+        parameters = (
+            Parameter("input", "const float *", "input"),
+            Parameter("output", "float *", "output"),
+        )
+        return KernelCall("reference", template, values, parameters)
+    lowest, highest = activation_range(activation.bounds, bound.output)
+    clamps = (lowest, highest) != (-128, 127)
+    values = {
+        **geometry,
+        "is_float": False,
+        "element": "int8_t",
+        "accumulator": "int32_t",
+        "clamps": clamps,
+        "lowest": lowest,
+        "highest": highest,
+    }
+    parameters = (
+        Parameter("input", "const int8_t *", "input"),
+        Parameter("output", "int8_t *", "output"),
+    )
+    includes = ("requantize",) if clamps else ()
+    return KernelCall("reference", template, values, parameters, includes=includes)

@@ -1,0 +1,47 @@
+"""QUANTIZE in portable C: from float32, by a table between 8-bit types, else by arithmetic."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from uhost.ir.dtype import DType
+from uhost.ir.graph import BoundOperator
+from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._lookup import lower_lookup
+from uhost.kernels.reference._nest import plus
+from uhost.kernels.reference._parameters import input_parameter, output_parameter, takes_anything
+from uhost.ops.quantize import QuantizeAttributes, requantize_scaling
+
+
+def _lower(bound: BoundOperator[QuantizeAttributes]) -> KernelCall:
+    source, output = bound.input(0), bound.output
+    parameters = input_parameter(source), output_parameter(output)
+    limits = np.iinfo(output.dtype.value)
+    if source.dtype is DType.FLOAT32:
+        values = {
+            "elements": source.elements,
+            "c_type": output.dtype.c_type,
+            "scale": output.scale,
+            "lowest": float(limits.min - output.zero_point),
+            "highest": float(limits.max - output.zero_point),
+            "output_offset": plus(output.zero_point),
+        }
+        return KernelCall("reference", "quantize", values, parameters)
+    if source.dtype.size_bytes == 1 and output.dtype.size_bytes == 1:
+        return lower_lookup(bound)
+    multiplier, shift = requantize_scaling(source, output)
+    values = {
+        "elements": source.elements,
+        "c_type": output.dtype.c_type,
+        "input_offset": plus(-source.zero_point),
+        "multiplier": multiplier,
+        "shift": shift,
+        "output_offset": plus(output.zero_point),
+        "lowest": int(limits.min),
+        "highest": int(limits.max),
+        "clamps": output.dtype is not DType.INT32,
+    }
+    return KernelCall("reference", "requantize", values, parameters, includes=("requantize",))
+
+
+KERNEL = Kernel(operator="quantize", supports=takes_anything, lower=_lower)

@@ -1,0 +1,58 @@
+"""SOFTMAX in portable C.
+
+In int8 the exponentials of all distances to a row's maximum are a table, computed when
+the code is generated; entries too small to change a sum or an output are left out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uhost.ir.dtype import DType
+from uhost.ir.graph import BoundOperator
+from uhost.kernels._kernel import Constant, Kernel, KernelCall
+from uhost.kernels.reference._parameters import (
+    constant_parameter,
+    input_parameter,
+    output_parameter,
+    takes_anything,
+)
+from uhost.numerics.softmax import softmax_exponentials
+from uhost.ops.softmax import SoftmaxAttributes
+
+_NEGLIGIBLE = 1 << 11
+"""Below it an exponential in Q0.31 rounds to 0 in the Q12.19 sum, and its output to 0."""
+
+
+def _table(bound: BoundOperator[SoftmaxAttributes]) -> NDArray[np.int32]:
+    values = softmax_exponentials(bound.attributes.beta, bound.input(0).scale)
+    count = 1 + int(np.flatnonzero(values >= _NEGLIGIBLE)[-1])
+    return values[:count]
+
+
+def _lower(bound: BoundOperator[SoftmaxAttributes]) -> KernelCall:
+    source = bound.input(0)
+    depth = source.shape[-1]
+    values = {"rows": source.elements // depth, "depth": depth}
+    pointers = input_parameter(source), output_parameter(bound.output)
+    if source.dtype is DType.FLOAT32:
+        return KernelCall(
+            "reference",
+            "softmax_float32",
+            {**values, "beta": bound.attributes.beta},
+            pointers,
+            includes=("float_exp",),
+        )
+    table = _table(bound)
+    return KernelCall(
+        "reference",
+        "softmax_int8",
+        {**values, "entries": table.size},
+        (pointers[0], constant_parameter("exponentials", "int32_t"), pointers[1]),
+        constants=(Constant("exponentials", table),),
+        includes=("requantize", "softmax"),
+    )
+
+
+KERNEL = Kernel(operator="softmax", supports=takes_anything, lower=_lower)

@@ -1,0 +1,119 @@
+"""Tensors joined along one axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from uhost.errors import MalformedModelError
+from uhost.ir.dtype import DType
+from uhost.ir.graph import Attributes, BoundOperator
+from uhost.ir.tensor import Array, Tensor
+from uhost.ops._activation import tflite_activation
+from uhost.ops._checks import (
+    require,
+    require_dtype,
+    require_same_dtype,
+    require_same_quantization,
+)
+from uhost.ops._examples import quantized, real
+from uhost.ops._op import Activation, Example, Imported, OperatorKind, SourceNode, single
+from uhost.ops._tflite import check_counts, options_table, resolve_axis
+
+
+@dataclass(frozen=True, slots=True)
+class ConcatenationAttributes(Attributes):
+    """`axis` is counted from the front."""
+
+    axis: int
+
+
+def _infer(
+    bound: BoundOperator[ConcatenationAttributes],
+) -> Sequence[tuple[tuple[int, ...], DType]]:
+    axis, output = bound.attributes.axis, bound.output
+    tensors = [bound.input(index) for index in range(len(bound.inputs))]
+    first = tensors[0]
+    for tensor in tensors:
+        require_dtype(tensor, DType.INT8, DType.FLOAT32, DType.INT16, DType.INT32)
+    require_same_dtype(first, *tensors[1:], output)
+    if first.dtype is DType.INT8:
+        # The kernels of TFLite and TFLite Micro copy; only the latter checks that this is right.
+        require_same_quantization(output, *tensors)
+    across = {tensor.shape[:axis] + tensor.shape[axis + 1 :] for tensor in tensors}
+    ranks = {len(tensor.shape) for tensor in tensors}
+    if len(across) != 1 or len(ranks) != 1 or not 0 <= axis < len(first.shape):
+        shapes = ", ".join(str(list(tensor.shape)) for tensor in tensors)
+        raise MalformedModelError(
+            f"shapes {shapes} cannot be joined along axis {axis}",
+            where=f"operator '{bound.name}' (concatenation)",
+        )
+    size = sum(tensor.shape[axis] for tensor in tensors)
+    return [((*first.shape[:axis], size, *first.shape[axis + 1 :]), first.dtype)]
+
+
+def _reference(
+    bound: BoundOperator[ConcatenationAttributes], inputs: Sequence[Array | None]
+) -> Sequence[Array]:
+    parts = [array for array in inputs if array is not None]
+    return [np.concatenate(parts, axis=bound.attributes.axis)]
+
+
+def _import_tflite(node: SourceNode) -> Imported:
+    inputs = check_counts(node, 1, len(node.inputs))
+    options = options_table(node, "ConcatenationOptions")
+    axis = options.Axis() if options is not None else 0
+    activation = tflite_activation(options.FusedActivationFunction() if options is not None else 0)
+    require(activation is Activation.NONE, f"fused activation {activation}")
+    axis = resolve_axis(node, axis, len(inputs[0].shape))
+    return Imported(ConcatenationAttributes(axis), inputs)
+
+
+def _examples() -> Iterable[Example]:
+    def case(
+        name: str, axis: int, *shapes: tuple[int, ...], constant: Array | None = None
+    ) -> Example:
+        inputs = [quantized(f"input_{i}", s, 0.1, 7) for i, s in enumerate(shapes)]
+        if constant is not None:
+            inputs.append(quantized("constant", constant.shape, 0.1, 7, values=constant))
+        return _joined(name, axis, inputs, lambda shape: quantized("output", shape, 0.1, 7))
+
+    yield case("int8_channels", 3, (1, 3, 4, 5), (1, 3, 4, 2))
+    yield case("int8_rows", 1, (2, 3, 2, 3), (2, 1, 2, 3), (2, 2, 2, 3))
+    yield case("int8_first", 0, (1, 7), (3, 7), (2, 7))
+    yield case("int8_vector", 0, (5,), (1,))
+    yield case("int8_one_input", 1, (3, 4))
+    yield case("int8_rank_5", 2, (2, 1, 3, 2, 2), (2, 1, 1, 2, 2))
+    yield case("int8_constant", 1, (2, 3), constant=np.array([[-128, 0], [1, 127]], np.int8))
+    yield _joined(
+        "float32", 1, [real("a", (2, 3)), real("b", (2, 4))], lambda shape: real("output", shape)
+    )
+    yield _joined(
+        "int32",
+        0,
+        [Tensor("a", (2, 3), DType.INT32), Tensor("b", (1, 3), DType.INT32)],
+        lambda shape: Tensor("output", shape, DType.INT32),
+    )
+
+
+def _joined(
+    name: str, axis: int, inputs: Sequence[Tensor], output: Callable[[tuple[int, ...]], Tensor]
+) -> Example:
+    """Returns the example that joins `inputs`; `output` makes the output tensor of a shape."""
+    size = sum(tensor.shape[axis] for tensor in inputs)
+    shape = (*inputs[0].shape[:axis], size, *inputs[0].shape[axis + 1 :])
+    attributes = ConcatenationAttributes(axis)
+    graph = single(name, "concatenation", attributes, inputs, [output(shape)])
+    return Example(name, graph, (str(inputs[0].dtype),))
+
+
+OPERATOR = OperatorKind(
+    name="concatenation",
+    attributes=ConcatenationAttributes,
+    infer=_infer,
+    reference=_reference,
+    importers={"tflite": {"CONCATENATION": _import_tflite}},
+    examples=_examples,
+)

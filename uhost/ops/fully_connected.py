@@ -1,0 +1,143 @@
+"""FULLY_CONNECTED: rows of weights against the flattened input, with a fused activation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from uhost.errors import MalformedModelError
+from uhost.ir.dtype import DType
+from uhost.ir.graph import Attributes, BoundOperator
+from uhost.ir.tensor import Array
+from uhost.ops._activation import clamp_float, tflite_activation
+from uhost.ops._op import (
+    Activation,
+    Example,
+    Imported,
+    OperatorKind,
+    SourceNode,
+    UnsupportedNodeError,
+)
+from uhost.ops._tflite import options_table
+from uhost.ops._weighted import check_layer, check_ranks, finish_int8, place, weight_zero_point
+from uhost.ops._weighted_examples import EXTREME, PLAIN, SHIFTS, LayerStyle, layer_example
+
+
+@dataclass(frozen=True, slots=True)
+class FullyConnectedAttributes(Attributes):
+    """Weights are (outputs, inputs).
+
+    The input is taken as rows of `inputs` elements. The result has shape
+    (rows, outputs), or with `keep_dims` the input's shape with its last dimension replaced.
+    """
+
+    activation: Activation
+    keep_dims: bool
+
+
+def _infer(
+    bound: BoundOperator[FullyConnectedAttributes],
+) -> list[tuple[tuple[int, ...], DType]]:
+    check_ranks(bound, input_rank=None, weights_rank=2)
+    check_layer(bound, channel_axis=0)
+    x, weights = bound.input(0), bound.input(1)
+    outputs, inputs = weights.shape
+    keep_dims = bound.attributes.keep_dims
+    if x.elements % inputs or (keep_dims and x.shape[-1:] != (inputs,)):
+        raise MalformedModelError(
+            f"weights for {inputs} inputs do not match an input of shape "
+            f"{'x'.join(map(str, x.shape)) or 'scalar'}",
+            where=place(bound),
+        )
+    shape = (*x.shape[:-1], outputs) if keep_dims else (x.elements // inputs, outputs)
+    return [(shape, x.dtype)]
+
+
+def _reference(
+    bound: BoundOperator[FullyConnectedAttributes], inputs: Sequence[Array | None]
+) -> list[Array]:
+    x, weights = inputs[0], inputs[1]
+    assert x is not None
+    assert weights is not None
+    rows = x.reshape(-1, weights.shape[1])
+    activation = bound.attributes.activation
+    if bound.output.dtype is DType.FLOAT32:
+        total = np.zeros((rows.shape[0], weights.shape[0]), np.float32)
+        # Added input by input, the order of a plain loop.
+        for column in range(weights.shape[1]):
+            total += rows[:, column, None] * weights[:, column]
+        bias = bound.optional_input(2)
+        if bias is not None:
+            total = total + bias.constant().reshape(-1)
+        return [clamp_float(total, activation).reshape(bound.output.shape)]
+    # Exact, and far faster than an integer product: see conv_2d.
+    centred = rows.astype(np.float64) - bound.input(0).zero_point
+    sums = centred @ (weights.astype(np.float64) - weight_zero_point(bound)).T
+    return [finish_int8(bound, sums, activation).reshape(bound.output.shape)]
+
+
+def _import_tflite(node: SourceNode) -> Imported:
+    options = options_table(node, "FullyConnectedOptions")
+    attributes = FullyConnectedAttributes(Activation.NONE, keep_dims=False)
+    if options is not None:
+        if options.WeightsFormat() != 0:
+            raise UnsupportedNodeError("shuffled weights")
+        activation = tflite_activation(options.FusedActivationFunction())
+        attributes = FullyConnectedAttributes(activation, bool(options.KeepNumDims()))
+    return Imported(attributes, (*node.inputs, None)[:3])
+
+
+def _macs(bound: BoundOperator[FullyConnectedAttributes]) -> int:
+    return bound.output.elements * bound.input(1).shape[1]
+
+
+def _examples() -> Iterator[Example]:
+    def case(
+        name: str,
+        x: tuple[int, ...],
+        weights: tuple[int, int],
+        *,
+        activation: Activation = Activation.NONE,
+        keep_dims: bool = False,
+        style: LayerStyle = PLAIN,
+    ) -> Example:
+        attributes = FullyConnectedAttributes(activation, keep_dims)
+        return layer_example(name, "fully_connected", attributes, x, weights, 0, _infer, style)
+
+    relu, relu6, n1 = Activation.RELU, Activation.RELU6, Activation.RELU_N1_TO_1
+    per_tensor, floats = LayerStyle(per_channel=False), LayerStyle(dtype=DType.FLOAT32)
+    yield case("per_tensor", (1, 33), (10, 33), style=per_tensor)
+    yield case("per_channel", (1, 17), (7, 17), activation=relu)
+    yield case("one_output", (1, 64), (1, 64), activation=relu6, style=per_tensor)
+    yield case("one_input", (1, 1), (9, 1), style=per_tensor)
+    yield case("image_input", (1, 3, 3, 5), (4, 45), activation=n1, style=per_tensor)
+    yield case("batch", (5, 12), (6, 12), style=per_tensor)
+    yield case("keep_dims", (1, 2, 3, 8), (5, 8), keep_dims=True)
+    yield case("no_bias", (2, 19), (3, 19), style=LayerStyle(per_channel=False, with_bias=False))
+    yield case(
+        "weight_zero_point",
+        (2, 21),
+        (6, 21),
+        activation=relu,
+        style=LayerStyle(per_channel=False, weight_zero_point=-17),
+    )
+    yield case("extreme_values", (1, 40), (8, 40), style=EXTREME)
+    yield case("extreme_shifts", (1, 6), (8, 6), style=SHIFTS)
+    yield case("float", (1, 37), (9, 37), activation=relu6, style=floats)
+    yield case("float_batch", (3, 2, 10), (4, 10), activation=n1, keep_dims=True, style=floats)
+    yield case(
+        "float_no_bias", (1, 8), (3, 8), style=LayerStyle(dtype=DType.FLOAT32, with_bias=False)
+    )
+
+
+OPERATOR = OperatorKind(
+    name="fully_connected",
+    attributes=FullyConnectedAttributes,
+    infer=_infer,
+    reference=_reference,
+    importers={"tflite": {"FULLY_CONNECTED": _import_tflite}},
+    examples=_examples,
+    macs=_macs,
+)

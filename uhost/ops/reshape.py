@@ -1,0 +1,99 @@
+"""The same elements in the same order under another shape."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from uhost.errors import MalformedModelError
+from uhost.ir.dtype import DType
+from uhost.ir.graph import Attributes, BoundOperator
+from uhost.ir.tensor import Array
+from uhost.ops._checks import require_same_dtype
+from uhost.ops._examples import quantized, real
+from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, single
+from uhost.ops._tflite import check_counts, constant_integers, malformed, options_table
+
+
+@dataclass(frozen=True, slots=True)
+class ReshapeAttributes(Attributes):
+    """Nothing: the output tensor's shape says it all."""
+
+
+def _infer(bound: BoundOperator[ReshapeAttributes]) -> Sequence[tuple[tuple[int, ...], DType]]:
+    source, output = bound.input(0), bound.output
+    require_same_dtype(source, output)
+    if source.elements != output.elements:
+        raise MalformedModelError(
+            f"{source.elements} elements cannot take the shape {list(output.shape)}",
+            where=f"operator '{bound.name}' (reshape)",
+        )
+    return [(output.shape, source.dtype)]
+
+
+def _reference(
+    bound: BoundOperator[ReshapeAttributes], inputs: Sequence[Array | None]
+) -> Sequence[Array]:
+    source = inputs[0]
+    assert source is not None
+    return [np.ascontiguousarray(source).reshape(bound.output.shape)]
+
+
+def resolve_shape(shape: tuple[int, ...], elements: int) -> tuple[int, ...] | None:
+    """Returns `shape` with its one -1 replaced to hold `elements`, or None where it cannot."""
+    known = math.prod(size for size in shape if size != -1)
+    if shape.count(-1) == 1 and known > 0 and elements % known == 0:
+        return tuple(elements // known if size == -1 else size for size in shape)
+    return shape if all(size >= 0 for size in shape) and known == elements else None
+
+
+def _import_tflite(node: SourceNode) -> Imported:
+    # TFLite Micro takes the shape from the output tensor and never reads the shape input; a
+    # shape computed at run time is therefore no obstacle, as all shapes of a file are static.
+    inputs = check_counts(node, 1, 2)
+    source, output = inputs[0], node.outputs[0]
+    wanted: tuple[int, ...] | None = None
+    if len(inputs) == 2:
+        if inputs[1].is_constant:
+            wanted = constant_integers(node, inputs[1], "shape")
+    else:
+        options = options_table(node, "ReshapeOptions")
+        if options is not None and not options.NewShapeIsNone():
+            wanted = tuple(int(size) for size in options.NewShapeAsNumpy())
+            if wanted == (0,):  # how old converters wrote the shape of a scalar
+                wanted = ()
+    if wanted is not None and resolve_shape(wanted, source.elements) != output.shape:
+        raise malformed(
+            node,
+            f"{list(source.shape)} reshaped to {list(wanted)} gives {list(output.shape)}",
+        )
+    return Imported(ReshapeAttributes(), (source,))
+
+
+def _examples() -> Iterable[Example]:
+    def case(name: str, before: tuple[int, ...], after: tuple[int, ...]) -> Example:
+        tensors = quantized("input", before, 0.1, 4), quantized("output", after, 0.1, 4)
+        graph = single(name, "reshape", ReshapeAttributes(), tensors[:1], tensors[1:])
+        return Example(name, graph, ("int8",))
+
+    yield case("int8_flatten", (1, 3, 5, 2), (1, 30))
+    yield case("int8_more_axes", (24,), (2, 3, 1, 4))
+    yield case("int8_to_scalar", (1, 1), ())
+    floats = real("input", (2, 6)), real("output", (3, 4))
+    yield Example(
+        "float32", single("float32", "reshape", ReshapeAttributes(), floats[:1], floats[1:])
+    )
+
+
+OPERATOR = OperatorKind(
+    name="reshape",
+    attributes=ReshapeAttributes,
+    infer=_infer,
+    reference=_reference,
+    importers={"tflite": {"RESHAPE": _import_tflite}},
+    examples=_examples,
+    is_view=True,
+)
