@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -25,6 +25,7 @@ Key = str | int
 
 _AT = re.compile(r"(?P<message>.*?)(?: - at `(?P<path>\$.*?)`)?$", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`$")
+_TEXT_TAG = "tag:yaml.org,2002:str"
 _MISSING = re.compile(r"Object missing required field `(.*)`$")
 
 
@@ -56,11 +57,11 @@ def read_yaml(path: Path, struct: type[T], error_type: type[ConfigError]) -> Yam
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         if root is None:
             raise error_type("the file is empty", where=str(path), fix="write its keys")
-        _refuse_duplicates(path, root, error_type)
+        _check_keys(path, root, error_type)
         plain = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as cause:
+    except (yaml.YAMLError, RecursionError, ValueError) as cause:
         mark = getattr(cause, "problem_mark", None)
-        problem = getattr(cause, "problem", None) or "nested too deeply"
+        problem = getattr(cause, "problem", None) or str(cause)
         raise error_type(
             f"not valid YAML: {problem}",
             where=f"{path}:{mark.line + 1}" if mark else str(path),
@@ -118,8 +119,8 @@ def _line(root: yaml.Node, keys: Sequence[Key]) -> int:
     return int(line) + 1
 
 
-def _refuse_duplicates(path: Path, root: yaml.Node, error_type: type[ConfigError]) -> None:
-    """Raises for a key that a mapping holds twice: YAML would silently keep the last."""
+def _check_keys(path: Path, root: yaml.Node, error_type: type[ConfigError]) -> None:
+    """Raises for a key that is no text, and for one that occurs twice: YAML keeps the last."""
     pending, visited = [root], set[int]()
     while pending:
         node = pending.pop()
@@ -129,18 +130,25 @@ def _refuse_duplicates(path: Path, root: yaml.Node, error_type: type[ConfigError
         if isinstance(node, yaml.SequenceNode):
             pending.extend(node.value)
         elif isinstance(node, yaml.MappingNode):
-            seen: dict[Hashable, int] = {}
+            seen: dict[str, int] = {}
             for key, value in node.value:
-                line = key.start_mark.line + 1
-                if key.value in seen and isinstance(key, yaml.ScalarNode):
+                where = f"{path}:{key.start_mark.line + 1}"
+                if key.tag != _TEXT_TAG:
+                    raise error_type(
+                        f"a key must be text, not {_shorten(key)}", where=where, fix="rename it"
+                    )
+                if key.value in seen:
                     raise error_type(
                         f"the key '{key.value}' occurs twice; first on line {seen[key.value]}",
-                        where=f"{path}:{line}",
+                        where=where,
                         fix="keep one of them",
                     )
-                if isinstance(key, yaml.ScalarNode):
-                    seen[key.value] = line
+                seen[key.value] = key.start_mark.line + 1
                 pending.append(value)
+
+
+def _shorten(key: yaml.Node) -> str:
+    return f"'{key.value}'" if isinstance(key, yaml.ScalarNode) else "a collection"
 
 
 def _explain(

@@ -50,11 +50,12 @@ def cobs_encode(content: bytes) -> bytes:
     zeros = np.flatnonzero(source == 0)
     # Runs of nonzero bytes: one before every zero, and one at the end.
     ends = np.append(zeros, source.size)
-    lengths = np.diff(ends, prepend=-1) - 1
+    lengths = ends.copy()
+    lengths[1:] -= ends[:-1] + 1
     if lengths.max() < _BLOCK_BYTES:
         # No run needs a second code, so every code takes the place of a zero.
         encoded = np.append(np.uint8(0), source)
-        encoded[np.append(0, zeros + 1)] = lengths + 1
+        encoded[np.append(0, zeros + 1)] = (lengths + 1).astype(np.uint8)
         return encoded.tobytes()
     codes_per_run = lengths // _BLOCK_BYTES + 1
     bytes_per_run = lengths + codes_per_run

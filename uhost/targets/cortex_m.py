@@ -44,9 +44,7 @@ TARGET = TargetKind(
         ("cortex-m4", "single"): _fpu("fpv4-sp-d16", "cortex_m4+vfp4d16sp", "fpu"),
         ("cortex-m7", "none"): _no_fpu("cortex_m7"),
         ("cortex-m7", "single"): _fpu("fpv5-sp-d16", "cortex_m7+fp_armv8d16sp", "fpu"),
-        ("cortex-m7", "double"): _fpu(
-            "fpv5-d16", "cortex_m7+fp_armv8d16", "fpu", "fpu_double"
-        ),
+        ("cortex-m7", "double"): _fpu("fpv5-d16", "cortex_m7+fp_armv8d16", "fpu", "fpu_double"),
     },
     libraries={"dsp": "dsp"},
 )

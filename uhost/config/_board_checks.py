@@ -1,0 +1,259 @@
+"""The rules between the values of board and chip files.
+
+The structs of `_board_file` check each value; these functions check values against one
+another. Every complaint is a `BoardError` that names file, line and key.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from uhost import resources
+from uhost.config._board_file import (
+    BoardFile,
+    BoardStep,
+    ChipFile,
+    ModifyStep,
+    UseStep,
+    WaitStep,
+)
+from uhost.config._yaml import Key, YamlFile, nearest
+
+MIN_DIVISOR = 16
+"""Every UART kind samples a bit at least 16 times."""
+MAX_BAUD_ERROR = 0.025
+"""What two ends may differ by and still agree on the tenth bit of a frame, with margin."""
+MIN_STACK_BYTES = 1024
+STACK_ALIGNMENT_BYTES = 8
+MIN_CLOCK_HZ = 1_000_000
+MAX_CLOCK_HZ = 2_000_000_000
+
+
+def uart_kinds() -> tuple[str, ...]:
+    """Returns the UART kinds that have a driver."""
+    drivers = (resources.folder("firmware") / "hal").glob("uart_*.c")
+    return tuple(sorted(driver.stem.removeprefix("uart_") for driver in drivers))
+
+
+def vector_alignment(vector_count: int) -> int:
+    """Returns the alignment in bytes that VTOR asks of a table: a power of two, at least 128."""
+    return max(128, 1 << (4 * vector_count - 1).bit_length())
+
+
+def integers(file: YamlFile[ChipFile] | YamlFile[BoardFile], keys: Sequence[Key]) -> dict[str, int]:
+    """Returns the mapping at `keys` (`registers` or `clock.bus_dividers`), its values checked."""
+    mapping: object = file.value
+    for key in keys:
+        mapping = getattr(mapping, str(key))
+    assert isinstance(mapping, dict)
+    for name, value in mapping.items():
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 32:
+            raise file.error(
+                (*keys, name), f"wrong value: {value!r}", "expected an integer from 0 to 4294967295"
+            )
+    return mapping
+
+
+def check_chip(file: YamlFile[ChipFile]) -> None:
+    """Raises `BoardError` when a chip's values contradict one another."""
+    chip = file.value
+    _check_names(file, "memory", [region.name for region in chip.memory])
+    _check_names(file, "uarts", [uart.name for uart in chip.uarts])
+    _check_names(file, "sequences", [sequence.name for sequence in chip.sequences])
+    _check_regions(file)
+    _check_linked(file, "flash", chip.flash)
+    _check_linked(file, "ram", chip.ram)
+    flash = next(region for region in chip.memory if region.name == chip.flash)
+    alignment = vector_alignment(16 + chip.interrupts)
+    if flash.start % alignment:
+        raise file.error(
+            ("memory", chip.memory.index(flash), "start"),
+            f"the vector table of {16 + chip.interrupts} entries would not be aligned",
+            f"start the region at a multiple of {alignment} bytes",
+        )
+    if not MIN_CLOCK_HZ <= chip.clock.reset_hz <= chip.clock.max_hz <= MAX_CLOCK_HZ:
+        raise file.error(
+            ("clock", "reset_hz"),
+            f"implausible clock: {chip.clock.reset_hz} Hz at reset, at most {chip.clock.max_hz} Hz",
+            f"give frequencies in Hz from {MIN_CLOCK_HZ} to {MAX_CLOCK_HZ}, reset_hz <= max_hz",
+        )
+    registers = integers(file, ("registers",))
+    for name, address in registers.items():
+        if address % 4:
+            raise file.error(
+                ("registers", name),
+                f"the register address 0x{address:08x} is not a multiple of 4",
+                "give the address of a 32-bit register",
+            )
+    for i, sequence in enumerate(chip.sequences):
+        check_steps(file, ("sequences", i, "steps"), sequence.steps, tuple(registers), ())
+    buses = ("core", *integers(file, ("clock", "bus_dividers")))
+    for bus, divider in integers(file, ("clock", "bus_dividers")).items():
+        if not 1 <= divider <= 1024:
+            raise file.error(
+                ("clock", "bus_dividers", bus),
+                f"implausible bus divider: {divider}",
+                "give what the core clock is divided by, from 1 to 1024",
+            )
+    for i, uart in enumerate(chip.uarts):
+        check_known(file, ("uarts", i, "kind"), "UART kind", uart.kind, uart_kinds())
+        check_known(file, ("uarts", i, "bus"), "bus", uart.bus, buses)
+        if uart.irq >= chip.interrupts:
+            raise file.error(
+                ("uarts", i, "irq"),
+                f"the chip has no interrupt {uart.irq}: it has {chip.interrupts}",
+                f"give a number from 0 to {chip.interrupts - 1}",
+            )
+        check_steps(file, ("uarts", i, "enable"), uart.enable, tuple(registers), ())
+
+
+def check_steps(
+    file: YamlFile[ChipFile] | YamlFile[BoardFile],
+    keys: Sequence[Key],
+    steps: Sequence[BoardStep],
+    registers: Sequence[str],
+    sequences: Sequence[str],
+) -> None:
+    """Raises `BoardError` for a step that names what is not there or sets bits off its mask."""
+    for i, step in enumerate(steps):
+        if isinstance(step, UseStep):
+            check_known(file, (*keys, i, "sequence"), "sequence", step.sequence, sequences)
+            continue
+        check_known(file, (*keys, i, "register"), "register", step.register, registers)
+        if isinstance(step, ModifyStep | WaitStep) and step.value & ~step.mask:
+            raise file.error(
+                (*keys, i, "value"),
+                f"the value 0x{step.value:08x} has bits outside the mask 0x{step.mask:08x}",
+                "widen the mask or correct the value",
+            )
+
+
+def check_known(
+    file: YamlFile[ChipFile] | YamlFile[BoardFile],
+    keys: Sequence[Key],
+    noun: str,
+    name: str,
+    known: Sequence[str],
+) -> None:
+    """Raises `BoardError` when `name` is not one of `known`."""
+    if name not in known:
+        raise file.error(
+            keys,
+            f"there is no {noun} '{name}'",
+            f"{nearest(name, known)}known: {', '.join(known) or 'none'}",
+        )
+
+
+def _check_names(file: YamlFile[ChipFile], key: str, names: Sequence[str]) -> None:
+    for i, name in enumerate(names):
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+            raise file.error(
+                (key, i, "name"), f"'{name}' is not a name", "use letters, digits and underscores"
+            )
+        if name in names[:i]:
+            raise file.error((key, i, "name"), f"the name '{name}' occurs twice", "rename one")
+
+
+def _check_regions(file: YamlFile[ChipFile]) -> None:
+    regions = file.value.memory
+    for i, region in enumerate(regions):
+        end = region.start + region.size_kib * 1024
+        if end > 1 << 32:
+            raise file.error(
+                ("memory", i), f"the region '{region.name}' ends above 4 GiB", "correct its size"
+            )
+        total = sum(bank.size_kib for bank in region.banks)
+        if region.banks and total != region.size_kib:
+            raise file.error(
+                ("memory", i, "banks"),
+                f"the banks of '{region.name}' add up to {total} KiB, the region has "
+                f"{region.size_kib} KiB",
+                "correct the sizes",
+            )
+        for other in regions[:i]:
+            if region.start < other.start + other.size_kib * 1024 and other.start < end:
+                raise file.error(
+                    ("memory", i),
+                    f"the region '{region.name}' overlaps '{other.name}'",
+                    "correct start or size_kib",
+                )
+
+
+def _check_linked(file: YamlFile[ChipFile], kind: str, name: str) -> None:
+    """Raises unless the region `name` exists and is of the kind the linker needs."""
+    check_known(file, (kind,), "region", name, [region.name for region in file.value.memory])
+    region = next(region for region in file.value.memory if region.name == name)
+    if region.kind != kind:
+        raise file.error(
+            (kind,),
+            f"the region '{name}' is of kind '{region.kind}', expected '{kind}'",
+            f"name a region of kind '{kind}'",
+        )
+
+
+def check_console(
+    file: YamlFile[BoardFile], kind: str, baud: int, clocks_hz: Sequence[int]
+) -> None:
+    """Raises `BoardError` when a UART clocked at any of `clocks_hz` cannot make `baud`."""
+    for clock_hz in clocks_hz:
+        divisor = round(clock_hz / baud)
+        if divisor < MIN_DIVISOR or abs(clock_hz / divisor / baud - 1) > MAX_BAUD_ERROR:
+            raise file.error(
+                ("console", "baud"),
+                f"a {kind} clocked at {clock_hz} Hz cannot make {baud} baud",
+                f"give at most {clock_hz // MIN_DIVISOR} baud, within 2.5 % of a divisor",
+            )
+
+
+def own_registers(file: YamlFile[BoardFile], chip: YamlFile[ChipFile]) -> dict[str, int]:
+    """Returns the registers a board adds; it may not give a chip's register another address."""
+    own = integers(file, ("registers",))
+    for name, address in own.items():
+        if chip.value.registers.get(name, address) != address:
+            raise file.error(
+                ("registers", name),
+                f"the chip gives the register '{name}' another address",
+                "remove or rename it",
+            )
+        if address % 4:
+            raise file.error(
+                ("registers", name),
+                f"the register address 0x{address:08x} is not a multiple of 4",
+                "give the address of a 32-bit register",
+            )
+    return own
+
+
+def check_stack(file: YamlFile[BoardFile], stack_bytes: int, ram_bytes: int) -> None:
+    """Raises `BoardError` for a stack that is misaligned or implausible."""
+    if stack_bytes % STACK_ALIGNMENT_BYTES:
+        raise file.error(
+            ("stack_bytes",),
+            f"the stack size {stack_bytes} is not a multiple of {STACK_ALIGNMENT_BYTES} bytes",
+            "round it up",
+        )
+    if not MIN_STACK_BYTES <= stack_bytes < ram_bytes:
+        raise file.error(
+            ("stack_bytes",),
+            f"implausible stack size: {stack_bytes} bytes",
+            f"give from {MIN_STACK_BYTES} to less than the {ram_bytes} bytes of RAM",
+        )
+
+
+def check_clock(file: YamlFile[BoardFile], chip: ChipFile) -> None:
+    """Raises `BoardError` for a clock the chip cannot run at or no step leads to."""
+    clock = file.value.clock
+    assert clock is not None
+    if not MIN_CLOCK_HZ <= clock.hz <= chip.clock.max_hz:
+        raise file.error(
+            ("clock", "hz"),
+            f"the clock of {clock.hz} Hz is out of the chip's range",
+            f"give Hz, from {MIN_CLOCK_HZ} to {chip.clock.max_hz}",
+        )
+    if not clock.steps and clock.hz != chip.clock.reset_hz:
+        raise file.error(
+            ("clock", "hz"),
+            f"no steps lead from {chip.clock.reset_hz} Hz at reset to {clock.hz} Hz",
+            "add 'steps:', or give the clock at reset",
+        )

@@ -1,0 +1,161 @@
+"""Compiles and links an artifact: what every toolchain shares.
+
+A toolchain gives pure functions that return the argument vectors; this module writes
+the sources, runs the compiler for what changed, and turns its complaints into errors.
+All paths in the vectors are relative to the build folder, where the programs run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path, PurePosixPath
+
+from uhost.codegen.artifact import Artifact
+from uhost.config.board import Board
+from uhost.errors import BuildError, OutOfMemoryError, ToolNotFoundError
+
+ELF = "firmware.elf"
+LINKER_SCRIPT = "firmware/memory.ld"
+
+WARNINGS = ("-Wall", "-Wextra", "-Werror")
+# Floats are rounded after every operation, as the reference does: no contraction to FMA.
+CODE = ("-std=c11", "-O2", "-g", "-ffp-contract=off")
+SECTIONS = ("-ffunction-sections", "-fdata-sections", "-fno-common")
+
+_JOBS = 2
+_SHOWN_LINES = 12
+_OVERFLOWS = (
+    re.compile(r"region `(?P<region>\w+)' overflowed by (?P<bytes>\d+) bytes"),
+    re.compile(r"in region '(?P<region>\w+)': overflowed by (?P<bytes>\d+) bytes"),
+)
+
+
+def object_of(source: str) -> str:
+    """Returns the path of a source's object: `model.c` gives `obj/model.c.o`."""
+    return f"obj/{source}.o"
+
+
+def include_flags(artifact: Artifact) -> tuple[str, ...]:
+    """Returns a `-I` for every folder of the artifact that holds a header."""
+    headers = (PurePosixPath(path) for path in artifact.files if path.endswith(".h"))
+    return tuple(f"-I{folder}" for folder in sorted({str(header.parent) for header in headers}))
+
+
+def sources_of(artifact: Artifact) -> tuple[str, ...]:
+    """Returns the C sources of the artifact, sorted."""
+    return tuple(path for path in artifact.files if path.endswith(".c"))
+
+
+def build_elf(
+    artifact: Artifact,
+    board: Board,
+    folder: Path,
+    compile_command: Callable[[str], Sequence[str]],
+    link_command: Callable[[Sequence[str]], Sequence[str]],
+    version: str,
+) -> Path:
+    """Returns the path of the linked program, built in `folder`.
+
+    An object is compiled again when its command, the compiler's version, its source or any
+    header changed. Raises `BuildError` with the first messages of the compiler or linker,
+    `OutOfMemoryError` when a memory region overflows.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    artifact.write(folder)
+    headers = hashlib.sha256(version.encode())
+    for path, content in artifact.files.items():
+        if path.endswith(".h"):
+            headers.update(f"{path}\0{len(content)}\0".encode() + content)
+    sources = sources_of(artifact)
+    commands = {source: tuple(compile_command(source)) for source in sources}
+    with ThreadPoolExecutor(max_workers=_JOBS) as jobs:
+        pending = [
+            jobs.submit(_compile, folder, source, command, headers.digest())
+            for source, command in commands.items()
+        ]
+    for job in pending:
+        job.result()
+    elf = folder / ELF
+    elf.unlink(missing_ok=True)
+    result = _run(folder, link_command([object_of(source) for source in sources]))
+    if result.returncode:
+        _raise_overflow(result.stderr, board)
+        raise BuildError(
+            f"the linker failed: {_excerpt(result.stderr)}",
+            where=str(folder),
+            fix="read the messages; for a missing symbol, check that its source is there",
+        )
+    return elf
+
+
+def _compile(folder: Path, source: str, command: Sequence[str], headers: bytes) -> None:
+    """Compiles one source unless its stamp says that the object is current."""
+    object_path = folder / object_of(source)
+    stamp_path = object_path.with_name(object_path.name + ".stamp")
+    whole = hashlib.sha256("\0".join(command).encode() + headers)
+    whole.update((folder / source).read_bytes())
+    stamp = whole.hexdigest()
+    if object_path.is_file() and stamp_path.is_file() and stamp_path.read_text() == stamp:
+        return
+    object_path.parent.mkdir(parents=True, exist_ok=True)
+    stamp_path.unlink(missing_ok=True)
+    result = _run(folder, command)
+    if result.returncode:
+        raise BuildError(
+            f"the compiler refused {source}: {_excerpt(result.stderr)}",
+            where=str(folder / source),
+            fix="report generated code that does not compile; it is a bug in uhost",
+        )
+    stamp_path.write_text(stamp)
+
+
+def _run(folder: Path, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    except OSError as cause:
+        raise ToolNotFoundError(
+            f"'{command[0]}' does not run: {cause}", where=command[0], fix="run `uhost doctor`"
+        ) from None
+
+
+def _excerpt(messages: str) -> str:
+    """Returns the first lines of `messages` from the first that speaks of an error."""
+    lines = [line for line in messages.splitlines() if line.strip()]
+    first = next((i for i, line in enumerate(lines) if "error" in line.lower()), 0)
+    shown = lines[first : first + _SHOWN_LINES]
+    left = len(lines) - first - len(shown)
+    if left > 0:
+        shown.append(f"({left} more lines)")
+    return "\n".join(shown) or "it said nothing"
+
+
+def _raise_overflow(messages: str, board: Board) -> None:
+    """Raises `OutOfMemoryError` when the linker says that a region overflowed."""
+    missing: dict[str, int] = {}
+    for pattern in _OVERFLOWS:
+        for match in pattern.finditer(messages):
+            region = match["region"]
+            missing[region] = max(missing.get(region, 0), int(match["bytes"]))
+    if not missing:
+        return
+    region, size = max(missing.items(), key=lambda item: item[1])
+    names = {"flash": board.flash, "ram": board.ram}
+    real = board.region(names.get(region, region))
+    raise OutOfMemoryError(
+        f"the image does not fit the region '{real.name}' ({real.size_bytes} bytes at "
+        f"0x{real.start:08x}): {size} bytes are missing",
+        where=f"board {board.name}",
+        fix="use a smaller model, or a board with more memory",
+    )

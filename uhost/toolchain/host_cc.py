@@ -1,0 +1,103 @@
+"""The system's C compiler, else the one of the `ziglang` wheel: native programs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from uhost.codegen.artifact import Artifact
+from uhost.config.board import Board
+from uhost.errors import ToolNotFoundError
+from uhost.toolchain import _build
+from uhost.toolchain._elf import host_image
+from uhost.toolchain._programs import Program
+from uhost.toolchain._toolchain import Image, Located
+from uhost.toolchain.zig import DEFAULTS_OFF, locate_zig
+
+PROGRAM = Program(name="cc", variable="UHOST_HOST_CC", install="apt-get install gcc libc6-dev")
+SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+
+def is_zig(compiler: Sequence[str]) -> bool:
+    """True for `zig cc`, whose defaults differ from other compilers'."""
+    return "ziglang" in compiler
+
+
+def compile_command(
+    compiler: Sequence[str], source: str, includes: Sequence[str], sanitize: bool = False
+) -> tuple[str, ...]:
+    """Returns the command that compiles `source`; its object is `object_of(source)`."""
+    return (
+        *compiler,
+        *_build.CODE,
+        *_build.WARNINGS,
+        *_build.SECTIONS,
+        *(DEFAULTS_OFF if is_zig(compiler) else ()),
+        *(SANITIZERS if sanitize else ()),
+        *includes,
+        "-c",
+        source,
+        "-o",
+        _build.object_of(source),
+    )
+
+
+def link_command(
+    compiler: Sequence[str], objects: Sequence[str], sanitize: bool = False
+) -> tuple[str, ...]:
+    """Returns the command that links `objects` to a native program."""
+    return (
+        *compiler,
+        *(SANITIZERS if sanitize else ()),
+        "-Wl,--gc-sections",
+        *objects,
+        "-lm",
+        "-o",
+        _build.ELF,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class HostCc:
+    """The toolchain `host_cc`; with `sanitize`, programs stop at the first undefined step."""
+
+    name: str = "host_cc"
+    sanitize: bool = False
+
+    def supports(self, board: Board) -> str:
+        """Returns "" for the host, else the reason."""
+        return "" if board.target.kind == "host" else "it builds for this machine only"
+
+    def locate(self) -> Located:
+        """Returns the compiler; raises `ToolNotFoundError` when there is none.
+
+        A variable that points nowhere is an error even where another compiler is found.
+        """
+        try:
+            return PROGRAM.locate()
+        except ToolNotFoundError as missing:
+            if self.sanitize or os.environ.get(PROGRAM.variable):
+                raise
+            try:
+                return locate_zig()
+            except ToolNotFoundError:
+                raise missing from None
+
+    def build(self, artifact: Artifact, board: Board, folder: Path) -> Image:
+        """Returns the image of `artifact` for this machine, built in `folder`."""
+        located = self.locate()
+        includes = _build.include_flags(artifact)
+        elf = _build.build_elf(
+            artifact,
+            board,
+            folder,
+            lambda source: compile_command(located.argv, source, includes, self.sanitize),
+            lambda objects: link_command(located.argv, objects, self.sanitize),
+            located.version,
+        )
+        return host_image(elf, self.name)
+
+
+TOOLCHAIN = HostCc()
