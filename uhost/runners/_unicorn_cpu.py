@@ -272,9 +272,8 @@ class Cpu:
         try:
             self._pc = enter(self.engine, self._system, self._pc, exception)
         except Lockup as cause:
-            self._crash(
-                Crash(f"it could not enter exception {exception}: {cause}", self._pc, HARD_FAULT)
-            )
+            what = f"it could not enter exception {exception}: {cause}"
+            self._crash(Crash(what, self._pc, HARD_FAULT))
         else:
             self.pause()
 
@@ -300,9 +299,17 @@ class Cpu:
             f"the firmware crashed: {crash.what}",
             where=f"pc 0x{crash.pc:08x} in {self._image.function_at(crash.pc)}, "
             f"lr 0x{values['lr']:08x} in {caller}, {registers}",
-            fix=f"the simulator tells this, since {unreported}; "
-            "a stack pointer outside RAM means that stack_bytes of the board is too small",
+            fix="raise stack_bytes in the board file"
+            if self._stack_overflowed(values["sp"])
+            else f"look at the function above; the simulator tells this, since {unreported}",
         )
+
+    def _stack_overflowed(self, stack_pointer: int) -> bool:
+        try:
+            self.engine.mem_read(stack_pointer, 4)
+        except UcError:
+            return True
+        return False
 
     def _check_fpu(self) -> None:
         """Raises if the firmware computed with an FPU it never switched on.

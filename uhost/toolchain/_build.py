@@ -28,6 +28,7 @@ SECTIONS = ("-ffunction-sections", "-fdata-sections", "-fno-common")
 
 _JOBS = 2
 _SHOWN_LINES = 12
+_COMPLAINT = re.compile(r"error: (?!ld returned)|undefined reference|multiple definition")
 _OVERFLOWS = (
     re.compile(r"region `(?P<region>\w+)' overflowed by (?P<bytes>\d+) bytes"),
     re.compile(r"in region '(?P<region>\w+)': overflowed by (?P<bytes>\d+) bytes"),
@@ -131,9 +132,9 @@ def _run(folder: Path, command: Sequence[str]) -> subprocess.CompletedProcess[st
 
 
 def _excerpt(messages: str) -> str:
-    """Returns the first lines of `messages` from the first that speaks of an error."""
+    """Returns the first lines of `messages` from the first that says what is wrong."""
     lines = [line for line in messages.splitlines() if line.strip()]
-    first = next((i for i, line in enumerate(lines) if "error" in line.lower()), 0)
+    first = next((i for i, line in enumerate(lines) if _COMPLAINT.search(line)), 0)
     shown = lines[first : first + _SHOWN_LINES]
     left = len(lines) - first - len(shown)
     if left > 0:

@@ -1,0 +1,106 @@
+"""Every operator's examples, by every kernel library, on the host and in the simulators.
+
+The examples of one operator are merged into one graph, so that one image runs them all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from uhost import driver
+from uhost.config.board import Board, load_board
+from uhost.ir.graph import Graph
+from uhost.kernels._kernel import candidates
+from uhost.ops._op import OPERATORS, evaluate
+from uhost.runtime.device import device
+from uhost.runtime.evaluation import compare
+from uhost.runtime.module import start
+from uhost.runtime.samples import random_sample
+
+SEEDS = (1, 2)
+
+
+def merged(kind: str) -> Graph:
+    """Returns one graph that holds every example of an operator, side by side."""
+    tensors = {}
+    operators = []
+    inputs: list[str] = []
+    outputs: list[str] = []
+    for number, example in enumerate(OPERATORS[kind].examples()):
+        rename = {name: f"e{number}.{name}" for name in example.graph.tensors}
+        for name, tensor in example.graph.tensors.items():
+            tensors[rename[name]] = replace(tensor, name=rename[name])
+        for operator in example.graph.operators:
+            operators.append(
+                replace(
+                    operator,
+                    name=f"e{number}_{operator.name}",
+                    inputs=tuple(rename[n] if n else "" for n in operator.inputs),
+                    outputs=tuple(rename[n] for n in operator.outputs),
+                )
+            )
+        inputs += [rename[n] for n in example.graph.inputs]
+        outputs += [rename[n] for n in example.graph.outputs]
+    graph = Graph(kind, tensors, tuple(operators), tuple(inputs), tuple(outputs))
+    graph.verify()
+    return graph
+
+
+def with_libraries(board: str, libraries: tuple[str, ...]) -> Board:
+    found = load_board(board)
+    return replace(found, target=replace(found.target, libraries=libraries))
+
+
+def check(kind: str, board: Board, runner: str, toolchain: str | None = None) -> None:
+    graph = merged(kind)
+    compiled = driver.compile_graph(graph, board, (kind, b""))
+    built = driver.link(compiled, toolchain)
+    lowered = compiled.lowered.graph
+    where = replace(device(board.name, runner), board=board)
+    with start(built, where) as executor:
+        for seed in SEEDS:
+            sample = random_sample(lowered, seed)
+            for index, value in sample.inputs.items():
+                executor.set_input(index, value)
+            executor.run()
+            feeds = {name: sample.inputs[i] for i, name in enumerate(lowered.inputs)}
+            expected = evaluate(lowered, feeds)
+            for index, name in enumerate(lowered.outputs):
+                result = compare(name, "reference", executor.get_output(index), expected[name])
+                assert result.matches, (result, np.shape(expected[name]))
+
+
+ALL = OPERATORS.names()
+DSP = tuple(kind for kind in ALL if candidates(kind, "dsp"))
+
+
+@pytest.mark.needs("host_cc")
+@pytest.mark.parametrize("kind", ALL)
+def test_reference_kernels_on_the_host(kind: str) -> None:
+    check(kind, load_board("host"), "host")
+
+
+@pytest.mark.needs("arm_gcc")
+@pytest.mark.parametrize("kind", ALL)
+def test_reference_kernels_on_a_cortex_m7(kind: str) -> None:
+    check(kind, with_libraries("stm32f746", ("reference",)), "unicorn", "arm_gcc")
+
+
+@pytest.mark.needs("arm_gcc")
+@pytest.mark.parametrize("kind", DSP)
+def test_dsp_kernels_on_a_cortex_m7(kind: str) -> None:
+    check(kind, with_libraries("stm32f746", ("dsp", "reference")), "unicorn", "arm_gcc")
+
+
+@pytest.mark.needs("arm_gcc", "qemu")
+@pytest.mark.parametrize("kind", DSP)
+def test_dsp_kernels_on_a_cortex_m4_that_faults_on_misalignment(kind: str) -> None:
+    check(kind, load_board("netduinoplus2"), "qemu", "arm_gcc")
+
+
+@pytest.mark.parametrize("kind", DSP)
+def test_dsp_kernels_by_clang(kind: str) -> None:
+    check(kind, load_board("stm32f746"), "unicorn", "zig")

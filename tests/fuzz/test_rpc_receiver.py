@@ -1,0 +1,48 @@
+"""The firmware's RPC server takes any byte stream: see rpc_receiver/harness.c.
+
+More executions: `UHOST_FUZZ_EXECUTIONS=10000000 pytest tests/fuzz/test_rpc_receiver.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from uhost import resources
+from uhost.rpc import protocol_header
+
+HARNESS = Path(__file__).parent / "rpc_receiver" / "harness.c"
+EXECUTIONS = int(os.environ.get("UHOST_FUZZ_EXECUTIONS", "100000"))
+BUFFER = "-DUHOST_RPC_BUFFER_BYTES=1024"
+SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+
+@pytest.fixture(scope="module")
+def harness(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rpc_receiver")
+    firmware = resources.folder("firmware")
+    (folder / "protocol.h").write_text(protocol_header())
+    sources = [str(firmware / "rpc" / f"{name}.c") for name in ("frame", "measure", "server")]
+    flags = ("-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", *SANITIZERS, BUFFER)
+    includes = [f"-I{path}" for path in (folder, firmware / "rpc", firmware / "hal")]
+    program = folder / "harness"
+    subprocess.run(
+        ["cc", *flags, *includes, *sources, str(HARNESS), "-o", str(program)],
+        check=True,
+    )
+    return program
+
+
+@pytest.mark.needs("host_cc")
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_server_survives_any_byte_stream(harness: Path, seed: int) -> None:
+    result = subprocess.run(
+        [harness, str(EXECUTIONS), str(seed)], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.startswith(f"{EXECUTIONS} executions, ")
+    # Most of what it is sent is well-formed, so it answers: this is no test of silence.
+    assert int(result.stdout.split()[2]) > 10 * EXECUTIONS

@@ -1,0 +1,20 @@
+/* Arm MPS2 with the FPGA image AN500, QEMU machine mps2-an500: what start-up and the HAL need of the board's data. */
+#ifndef UHOST_BOARD_H
+#define UHOST_BOARD_H
+
+#define UHOST_CLOCK_HZ 25000000u
+#define UHOST_RESET_CLOCK_HZ 25000000u
+
+#define UHOST_HAS_FPU 1
+#define UHOST_HAS_CACHES 1
+#define UHOST_HAS_DWT 1
+
+/* UART0, a cmsdk_apb_uart */
+#define UHOST_CONSOLE_BASE 0x40004000u
+#define UHOST_CONSOLE_IRQ 0u
+#define UHOST_CONSOLE_BAUD 115200u
+#define UHOST_CONSOLE_CLOCK_HZ 25000000u
+#define UHOST_CONSOLE_RESET_CLOCK_HZ 25000000u
+#define UHOST_RECEIVE_BYTES 4096u
+
+#endif

@@ -1,0 +1,20 @@
+/* Netduino Plus 2 (STM32F405), QEMU machine netduinoplus2: what start-up and the HAL need of the board's data. */
+#ifndef UHOST_BOARD_H
+#define UHOST_BOARD_H
+
+#define UHOST_CLOCK_HZ 168000000u
+#define UHOST_RESET_CLOCK_HZ 16000000u
+
+#define UHOST_HAS_FPU 1
+#define UHOST_HAS_CACHES 0
+#define UHOST_HAS_DWT 1
+
+/* USART1, a stm32_usart_v1 */
+#define UHOST_CONSOLE_BASE 0x40011000u
+#define UHOST_CONSOLE_IRQ 37u
+#define UHOST_CONSOLE_BAUD 115200u
+#define UHOST_CONSOLE_CLOCK_HZ 84000000u
+#define UHOST_CONSOLE_RESET_CLOCK_HZ 16000000u
+#define UHOST_RECEIVE_BYTES 4096u
+
+#endif

@@ -1,0 +1,20 @@
+/* NUCLEO-F746ZG, STMicroelectronics: what start-up and the HAL need of the board's data. */
+#ifndef UHOST_BOARD_H
+#define UHOST_BOARD_H
+
+#define UHOST_CLOCK_HZ 216000000u
+#define UHOST_RESET_CLOCK_HZ 16000000u
+
+#define UHOST_HAS_FPU 1
+#define UHOST_HAS_CACHES 1
+#define UHOST_HAS_DWT 1
+
+/* USART3, a stm32_usart_v3 */
+#define UHOST_CONSOLE_BASE 0x40004800u
+#define UHOST_CONSOLE_IRQ 39u
+#define UHOST_CONSOLE_BAUD 115200u
+#define UHOST_CONSOLE_CLOCK_HZ 54000000u
+#define UHOST_CONSOLE_RESET_CLOCK_HZ 16000000u
+#define UHOST_RECEIVE_BYTES 4096u
+
+#endif

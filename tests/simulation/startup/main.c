@@ -1,0 +1,164 @@
+/* Exercises start-up and HAL without a model: one letter in, one line out. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hal.h"
+
+static uint32_t initialised = 0x12345678u;
+static uint32_t zeroed;
+
+static void put(const char *text)
+{
+    uint32_t size = 0;
+
+    while (text[size] != '\0') {
+        size++;
+    }
+    uhost_hal_write((const uint8_t *)text, size);
+}
+
+static void put_number(const char *name, uint32_t value)
+{
+    char digits[] = "=00000000 ";
+
+    for (int i = 8; i >= 1; i--) {
+        digits[i] = "0123456789abcdef"[value & 15u];
+        value >>= 4;
+    }
+    put(name);
+    put(digits);
+}
+
+/* ---- Measured calls ------------------------------------------------------------------------ */
+
+static int32_t use_nothing(void *argument)
+{
+    return *(int32_t *)argument;
+}
+
+/* Pushes eight words and writes a ninth below them. */
+__attribute__((naked)) static int32_t use_36_bytes(__attribute__((unused)) void *argument)
+{
+    __asm volatile("push {r4-r11}\n"
+                   "str r0, [sp, #-4]\n"
+                   "ldr r0, [r0]\n"
+                   "pop {r4-r11}\n"
+                   "bx lr\n");
+}
+
+static void measure(int32_t (*function)(void *argument))
+{
+    int32_t answer = -7;
+    uint32_t stack_bytes = 0;
+
+    put_number("result", (uint32_t)uhost_hal_call_measured(function, &answer, &stack_bytes));
+    put_number("stack", stack_bytes);
+}
+
+/* ---- Faults -------------------------------------------------------------------------------- */
+
+void uhost_rpc_report_fault(const struct uhost_fault *fault)
+{
+    put_number("kind", fault->kind);
+    put_number("r0", fault->r0);
+    put_number("r1", fault->r1);
+    put_number("r2", fault->r2);
+    put_number("r3", fault->r3);
+    put_number("r12", fault->r12);
+    put_number("lr", fault->lr);
+    put_number("pc", fault->pc);
+    put_number("sp", fault->sp);
+    put_number("cfsr", fault->cfsr);
+    put_number("bfar", fault->bfar);
+    put("\n");
+}
+
+/* Undefined instruction with known registers. r4 tells where SP was; r8 is never reached. */
+__attribute__((naked, used)) void fault_undefined(void)
+{
+    __asm volatile("movs r0, #16\n"
+                   "movs r1, #17\n"
+                   "movs r2, #18\n"
+                   "movs r3, #19\n"
+                   "mov r12, #28\n"
+                   "ldr r4, =fault_sp\n"
+                   "str sp, [r4]\n"
+                   "udf #0\n"
+                   ".ltorg\n");
+}
+uint32_t fault_sp;
+
+__attribute__((noinline)) static uint32_t overflow(uint32_t depth)
+{
+    volatile uint32_t frame[64];
+
+    frame[depth % 64] = depth;
+    return depth == 0 ? 0 : overflow(depth - 1) + frame[depth % 64];
+}
+
+static uint32_t divide(uint32_t by)
+{
+    volatile uint32_t dividend = 1;
+
+    return dividend / by;
+}
+
+/* ---- Commands ------------------------------------------------------------------------------ */
+
+static void obey(uint8_t command)
+{
+    static uint32_t echoed;
+    volatile float half = 0.5f;
+
+    switch (command) {
+    case 'i':
+        put_number("initialised", initialised);
+        put_number("zeroed", zeroed);
+        put_number("clock", uhost_hal_clock_hz());
+        put_number("counts", uhost_hal_has_cycles());
+        put_number("float", (uint32_t)(half * 84.0f));
+        initialised = 1;
+        zeroed = 1;
+        break;
+    case 'm':
+        measure(use_nothing);
+        measure(use_36_bytes);
+        break;
+    case 'e':
+        put_number("echoed", echoed);
+        break;
+    case 'u':
+        fault_undefined();
+        break;
+    case 'b':
+        *(volatile uint32_t *)0xB0000000u = 1;
+        break;
+    case 'o':
+        put_number("overflow", overflow(1000));
+        break;
+    case 'd':
+        put_number("quotient", divide(zeroed & 0u));
+        break;
+    default:
+        echoed++;
+        return;
+    }
+    put("\n");
+}
+
+int main(void)
+{
+    uint8_t bytes[64];
+
+    uhost_hal_init();
+    for (;;) {
+        uint32_t size = uhost_hal_read(bytes, sizeof bytes);
+
+        for (uint32_t i = 0; i < size; i++) {
+            obey(bytes[i]);
+        }
+        if (size == 0) {
+            uhost_hal_wait();
+        }
+    }
+}
