@@ -31,6 +31,12 @@ def bundled_model() -> Path:
     return _PACKAGE / "models" / "digits.tflite"
 
 
+def bundled_samples(model: bytes) -> Path | None:
+    """Returns the file of real samples where `model` is the bundled one, else None."""
+    path = bundled_model()
+    return path.with_suffix(".npz") if path.read_bytes() == model else None
+
+
 def cache_folder() -> Path:
     """Returns the folder for what can be made again: `UHOST_CACHE`, else the user's cache."""
     if chosen := os.environ.get("UHOST_CACHE"):

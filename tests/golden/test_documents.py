@@ -51,7 +51,8 @@ def repository_paths() -> Iterator[tuple[str, str]]:
         for span in code_spans(text):
             if _PATH.fullmatch(span):
                 yield name, span
-        for target in re.findall(r"\]\(([^)#]+)\)", text):
+        prose = re.sub(r"```.*?```|`[^`\n]+`", "", text, flags=re.S)
+        for target in re.findall(r"\]\(([^)#]+)\)", prose):
             if "://" not in target:
                 folder = (ROOT / name).parent
                 yield name, (folder / target).resolve().relative_to(ROOT).as_posix()

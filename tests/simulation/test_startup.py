@@ -80,6 +80,8 @@ def started(image: Image, board: Board, runner: str) -> Iterator[Device]:
     line = RUNNERS[runner].start(image, board)
     line.open()
     try:
+        # QEMU's STM32 UART loses what comes before the firmware switched it on.
+        assert line.read(6, READ_TIMEOUT_S)
         yield Device(line)
     finally:
         line.close()

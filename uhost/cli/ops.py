@@ -20,25 +20,21 @@ def command(as_json: bool) -> None:
     from uhost.report.records import results_json
     from uhost.report.tables import table
 
-    rows = []
-    for kind in OPERATORS:
-        formats = {name: sorted(importers) for name, importers in kind.importers.items()}
-        kernels = {
-            library: [stem for stem, _ in candidates(kind.name, library)]
-            for library in library_names()
-        }
-        rows.append({"operator": kind.name, "formats": formats, "kernels": kernels})
+    libraries = library_names()
+    formats = {k.name: {f: sorted(names) for f, names in k.importers.items()} for k in OPERATORS}
+    kernels = {
+        k.name: {one: [stem for stem, _ in candidates(k.name, one)] for one in libraries}
+        for k in OPERATORS
+    }
     if as_json:
+        rows = [{"operator": n, "formats": formats[n], "kernels": kernels[n]} for n in formats]
         click.echo(results_json(rows))
         return
-    made = table("operator", "in .tflite", *(f"{name} kernels" for name in library_names()))
-    for kind, row in zip(OPERATORS, rows, strict=True):
-        found = row["kernels"]
-        formats = row["formats"]
-        assert isinstance(found, dict)
-        assert isinstance(formats, dict)
-        cells = [", ".join(found[name]) or ("view" if kind.is_view else "-") for name in found]
-        made.add_row(kind.name, ", ".join(formats.get("tflite", [])) or "-", *cells)
+    made = table("operator", "in .tflite", *(f"{name} kernels" for name in libraries))
+    for kind in OPERATORS:
+        found = kernels[kind.name]
+        cells = [", ".join(found[one]) or ("view" if kind.is_view else "-") for one in libraries]
+        made.add_row(kind.name, ", ".join(formats[kind.name].get("tflite", [])) or "-", *cells)
     show(made)
 
 

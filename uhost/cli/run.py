@@ -68,8 +68,7 @@ def command(
     with progress("Building"):
         built = build_model(model, board, toolchain)
     graph = built.compiled.lowered.graph
-    if source is None and model is None:
-        source = resources.bundled_model().with_suffix(".npz")
+    source = source or resources.bundled_samples(built.compiled.origin[1])
     if source is not None:
         samples = read_samples(source, graph)
     else:
@@ -101,7 +100,7 @@ def _write_outputs(path: Path, outputs: tuple[tuple[Array, ...], ...]) -> None:
     arrays = {f"s{k}_out_{i}": a for k, sample in enumerate(outputs) for i, a in enumerate(sample)}
     try:
         with path.open("wb") as stream:
-            np.savez(stream, **arrays)
+            np.savez(stream, allow_pickle=False, **arrays)
     except OSError as error:
         raise ConfigError(f"the outputs cannot be written: {error.strerror}", str(path)) from error
 

@@ -54,8 +54,7 @@ def command(
     with progress("Building"):
         built = build_model(model, board, toolchain)
     graph = built.compiled.lowered.graph
-    if golden is None and model is None:
-        golden = resources.bundled_model().with_suffix(".npz")
+    golden = golden or resources.bundled_samples(built.compiled.origin[1])
     samples = read_samples(golden, graph).items if golden else (random_sample(graph),)
     where = device(built.compiled.board, on)
     with progress("Verifying") as update:

@@ -38,5 +38,13 @@ class DType(enum.Enum):
         """True for the integer types."""
         return self.numpy.kind in "iu"
 
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The smallest and the largest value of an integer type."""
+        bits = 8 * self.size_bytes
+        if self.numpy.kind == "u":
+            return 0, 2**bits - 1
+        return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+
     def __str__(self) -> str:
         return self.value

@@ -103,7 +103,7 @@ class Graph:
         return replace(self, operators=operators, tensors=kept)
 
     def verify(self) -> None:
-        """Raises `VerifyError` unless names resolve, order is topological and writers are unique."""
+        """Raises `VerifyError` unless names resolve, order is topological, writers are unique."""
         names = [operator.name for operator in self.operators]
         if len(names) != len(set(names)):
             raise VerifyError(f"graph '{self.name}' has two operators of one name")

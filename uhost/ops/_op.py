@@ -88,7 +88,8 @@ class Imported:
 
 
 Importer = Callable[[SourceNode], Imported]
-"""Returns the imported form; raises `UnsupportedNodeError` with the reason, or `MalformedModelError`."""
+"""Returns the imported form; raises `UnsupportedNodeError` with the reason or
+`MalformedModelError`."""
 
 
 @dataclass(frozen=True, slots=True)

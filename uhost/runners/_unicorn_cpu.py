@@ -28,6 +28,7 @@ from uhost.config.board import Board
 from uhost.errors import DeviceFault, RunnerError
 from uhost.runners._unicorn_exceptions import (
     FIRST_INTERRUPT,
+    FRAME_BYTES,
     HARD_FAULT,
     SUPERVISOR_CALL,
     SUPERVISOR_CALL_HOOK,
@@ -300,13 +301,14 @@ class Cpu:
             where=f"pc 0x{crash.pc:08x} in {self._image.function_at(crash.pc)}, "
             f"lr 0x{values['lr']:08x} in {caller}, {registers}",
             fix="raise stack_bytes in the board file"
-            if self._stack_overflowed(values["sp"])
+            if self._stack_is_full(values["sp"])
             else f"look at the function above; the simulator tells this, since {unreported}",
         )
 
-    def _stack_overflowed(self, stack_pointer: int) -> bool:
+    def _stack_is_full(self, stack_pointer: int) -> bool:
+        """True if no exception frame fits below the stack pointer."""
         try:
-            self.engine.mem_read(stack_pointer, 4)
+            self.engine.mem_read(stack_pointer - FRAME_BYTES, FRAME_BYTES)
         except UcError:
             return True
         return False

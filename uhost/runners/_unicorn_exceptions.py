@@ -24,6 +24,7 @@ from uhost.runners._unicorn_registers import SystemRegisters
 SUPERVISOR_CALL_HOOK, _FETCH_ABORT, _ALIGNMENT, _BREAKPOINT, _NO_COPROCESSOR = 2, 3, 4, 7, 17
 
 SUPERVISOR_CALL, FIRST_INTERRUPT = 11, 16
+FRAME_BYTES = 32
 HARD_FAULT, _MEMORY_FAULT, _BUS_FAULT, _USAGE_FAULT = 3, 4, 5, 6
 _SHCSR_ENABLE = {_MEMORY_FAULT: 1 << 16, _BUS_FAULT: 1 << 17, _USAGE_FAULT: 1 << 18}
 _HFSR_FORCED, _HFSR_DEBUGEVT = 1 << 30, 1 << 31
@@ -80,7 +81,7 @@ def enter(engine: Uc, system: SystemRegisters, pc: int, exception: int) -> int:
     try:
         write_words(engine, frame, words)
     except UcError:
-        raise Lockup(f"the stack pointer 0x{top:08x} is outside memory") from None
+        raise Lockup(f"there is no memory for its frame below 0x{top:08x}") from None
     in_thread = xpsr & _XPSR_EXCEPTION == 0
     uses_psp = bool(control & _CONTROL_SPSEL) and in_thread
     link = 0xFFFFFFE1 | (0 if with_fp else 0x10) | (8 if in_thread else 0) | (4 * uses_psp)
@@ -117,7 +118,7 @@ def leave(engine: Uc, link: int) -> int:
     try:
         words = read_words(engine, frame, _FRAME_WORDS + _FP_WORDS * with_fp)
     except UcError:
-        raise Lockup(f"the stack pointer 0x{frame:08x} is outside memory") from None
+        raise Lockup(f"there is no frame in memory at 0x{frame:08x}") from None
     pc, xpsr = words[6], words[7]
     control = engine.reg_read(arm_const.UC_ARM_REG_CONTROL) & ~(_CONTROL_SPSEL | _CONTROL_FPCA)
     # First the mode, which selects the stack pointer, then the stack pointer.

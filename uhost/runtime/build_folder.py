@@ -13,7 +13,8 @@ from uhost.errors import ConfigError
 from uhost.frontends._frontend import load_model
 from uhost.ir.graph import Graph
 from uhost.runtime.compiled import Built, Compiled
-from uhost.toolchain._toolchain import TOOLCHAINS, Image
+from uhost.toolchain._build import ELF
+from uhost.toolchain._elf import embedded_image, host_image
 
 MANIFEST = "manifest.json"
 
@@ -102,11 +103,8 @@ def read(
             where=str(folder),
             fix=_REBUILD,
         )
-    return Built(compiled, _image(folder, manifest), folder)
+    read_image = host_image if compiled.board.target.kind == "host" else embedded_image
+    return Built(compiled, read_image(folder / ELF, manifest.toolchain), folder)
 
 
 _REBUILD = "run `uhost build` again"
-
-
-def _image(folder: Path, manifest: Manifest) -> Image:
-    return TOOLCHAINS[manifest.toolchain].read(folder)

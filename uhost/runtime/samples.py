@@ -46,10 +46,10 @@ def random_sample(graph: Graph, seed: int = 0) -> Sample:
         elif tensor.dtype is DType.BOOL:
             inputs[index] = generator.integers(0, 2, tensor.shape).astype(np.bool_)
         else:
-            limits = np.iinfo(tensor.dtype.numpy)
+            low, high = tensor.dtype.limits
             inputs[index] = generator.integers(
-                limits.min, limits.max, tensor.shape, tensor.dtype.numpy, endpoint=True
-            )
+                low, high, tensor.shape, np.int64, endpoint=True
+            ).astype(tensor.dtype.numpy)
     return Sample(inputs)
 
 

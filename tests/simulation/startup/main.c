@@ -96,11 +96,12 @@ __attribute__((noinline)) static uint32_t overflow(uint32_t depth)
     return depth == 0 ? 0 : overflow(depth - 1) + frame[depth % 64];
 }
 
-static uint32_t divide(uint32_t by)
+static uint32_t divide_by_zero(void)
 {
     volatile uint32_t dividend = 1;
+    volatile uint32_t divisor = 0;
 
-    return dividend / by;
+    return dividend / divisor;
 }
 
 /* ---- Commands ------------------------------------------------------------------------------ */
@@ -137,7 +138,7 @@ static void obey(uint8_t command)
         put_number("overflow", overflow(1000));
         break;
     case 'd':
-        put_number("quotient", divide(zeroed & 0u));
+        put_number("quotient", divide_by_zero());
         break;
     default:
         echoed++;
@@ -151,6 +152,7 @@ int main(void)
     uint8_t bytes[64];
 
     uhost_hal_init();
+    put("ready\n");
     for (;;) {
         uint32_t size = uhost_hal_read(bytes, sizeof bytes);
 
