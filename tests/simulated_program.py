@@ -7,9 +7,9 @@ import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 
 from uhost.config.board import Board, load_board
+from uhost.resources import cache_folder
 from uhost.runners._unicorn_cpu import Cpu
 from uhost.runners._unicorn_memory import read_words, write_words
 from uhost.toolchain._elf import read_program
@@ -32,7 +32,9 @@ def board() -> Board:
 @cache
 def image() -> Image:
     """Returns the assembled and linked program."""
-    elf = Path(mkdtemp(prefix="uhost-program-")) / "program.elf"
+    folder = cache_folder() / "simulated-program"
+    folder.mkdir(parents=True, exist_ok=True)
+    elf = folder / "program.elf"
     command = [
         *(sys.executable, "-m", "ziglang", "cc", "-target", "thumb-freestanding-eabihf"),
         *("-mcpu=cortex_m7", "-nostdlib", f"-Wl,-T,{SOURCE / 'link.ld'}", "-Wl,-e,reset"),

@@ -56,18 +56,18 @@ def as_module(
     return Module(
         {compiled.lowered.identifier: compiled},
         compile_for=lambda one, other: compile_graph(one.source, other, one.origin, context),
-        link=lambda one: link(one, toolchain if one.board.name == compiled.board.name else None),
+        link=lambda one: link(one, toolchain if one.board.board == compiled.board.board else None),
     )
 
 
 def load_module(folder: str | Path) -> Module:
     """Returns the module that `uhost build` stored in `folder`; its image is run as it is."""
     stored = build_folder.read(Path(folder), compile_graph)
-    board = stored.compiled.board.name
+    board = stored.compiled.board.board
     return Module(
         {stored.compiled.lowered.identifier: stored.compiled},
         compile_for=lambda one, other: compile_graph(one.source, other, one.origin),
-        link=lambda one: stored if one.board.name == board else link(one),
+        link=lambda one: stored if one.board.board == board else link(one),
     )
 
 

@@ -6,6 +6,7 @@ The examples of one operator are merged into one graph, so that one image runs t
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,10 +16,13 @@ from uhost.config.board import Board, load_board
 from uhost.ir.graph import Graph
 from uhost.kernels._kernel import candidates
 from uhost.ops._op import OPERATORS, evaluate
+from uhost.runtime.compiled import Built
 from uhost.runtime.device import device
 from uhost.runtime.evaluation import compare
 from uhost.runtime.module import start
 from uhost.runtime.samples import random_sample
+from uhost.toolchain._toolchain import TOOLCHAINS, Toolchain
+from uhost.toolchain.host_cc import HostCc
 
 SEEDS = (1, 2)
 
@@ -54,10 +58,10 @@ def with_libraries(board: str, libraries: tuple[str, ...]) -> Board:
     return replace(found, target=replace(found.target, libraries=libraries))
 
 
-def check(kind: str, board: Board, runner: str, toolchain: str | None = None) -> None:
+def check(kind: str, board: Board, runner: str, toolchain: Toolchain, folder: Path) -> None:
     graph = merged(kind)
     compiled = driver.compile_graph(graph, board, (kind, b""))
-    built = driver.link(compiled, toolchain)
+    built = Built(compiled, toolchain.build(compiled.artifact, board, folder), folder)
     lowered = compiled.lowered.graph
     where = replace(device(board.name, runner), board=board)
     with start(built, where) as executor:
@@ -75,32 +79,33 @@ def check(kind: str, board: Board, runner: str, toolchain: str | None = None) ->
 
 ALL = OPERATORS.names()
 DSP = tuple(kind for kind in ALL if candidates(kind, "dsp"))
+GCC, ZIG = TOOLCHAINS["arm_gcc"], TOOLCHAINS["zig"]
 
 
 @pytest.mark.needs("host_cc")
 @pytest.mark.parametrize("kind", ALL)
-def test_reference_kernels_on_the_host(kind: str) -> None:
-    check(kind, load_board("host"), "host")
+def test_reference_kernels_on_the_host_under_sanitizers(kind: str, tmp_path: Path) -> None:
+    check(kind, load_board("host"), "host", HostCc(sanitize=True), tmp_path)
 
 
 @pytest.mark.needs("arm_gcc")
 @pytest.mark.parametrize("kind", ALL)
-def test_reference_kernels_on_a_cortex_m7(kind: str) -> None:
-    check(kind, with_libraries("stm32f746", ("reference",)), "unicorn", "arm_gcc")
+def test_reference_kernels_on_a_cortex_m7(kind: str, tmp_path: Path) -> None:
+    check(kind, with_libraries("stm32f746", ("reference",)), "unicorn", GCC, tmp_path)
 
 
 @pytest.mark.needs("arm_gcc")
 @pytest.mark.parametrize("kind", DSP)
-def test_dsp_kernels_on_a_cortex_m7(kind: str) -> None:
-    check(kind, with_libraries("stm32f746", ("dsp", "reference")), "unicorn", "arm_gcc")
+def test_dsp_kernels_on_a_cortex_m7(kind: str, tmp_path: Path) -> None:
+    check(kind, load_board("stm32f746"), "unicorn", GCC, tmp_path)
 
 
 @pytest.mark.needs("arm_gcc", "qemu")
 @pytest.mark.parametrize("kind", DSP)
-def test_dsp_kernels_on_a_cortex_m4_that_faults_on_misalignment(kind: str) -> None:
-    check(kind, load_board("netduinoplus2"), "qemu", "arm_gcc")
+def test_dsp_kernels_on_a_cortex_m4_that_faults_on_misalignment(kind: str, tmp_path: Path) -> None:
+    check(kind, load_board("netduinoplus2"), "qemu", GCC, tmp_path)
 
 
-@pytest.mark.parametrize("kind", DSP)
-def test_dsp_kernels_by_clang(kind: str) -> None:
-    check(kind, load_board("stm32f746"), "unicorn", "zig")
+@pytest.mark.parametrize("kind", ALL)
+def test_kernels_by_clang(kind: str, tmp_path: Path) -> None:
+    check(kind, load_board("stm32f746"), "unicorn", ZIG, tmp_path)

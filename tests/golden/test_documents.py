@@ -206,6 +206,13 @@ def test_documents_count_the_operators() -> None:
     assert "with fifteen operators" in " ".join(DOCUMENTS["CHANGELOG.md"].split())
 
 
+def test_variables_named_in_documents_are_read() -> None:
+    sources = "\n".join(path.read_text() for path in (ROOT / "uhost").rglob("*.py"))
+    named = {word for text in DOCUMENTS.values() for word in re.findall(r"\bUHOST_[A-Z_]+", text)}
+    assert "UHOST_ARM_GCC" in named
+    assert not [word for word in sorted(named) if f'"{word}"' not in sources]
+
+
 # ---- Python ---------------------------------------------------------------------------------
 
 

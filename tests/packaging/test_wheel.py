@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import venv
@@ -50,8 +49,6 @@ def test_the_installed_wheel_runs_the_demo(wheel: Path, tmp_path: Path) -> None:
     )
     # Only pip's packages: no compiler of the machine is on this PATH.
     clean = {"PATH": str(environment / "bin"), "HOME": str(tmp_path)}
-    if "SSL_CERT_FILE" in os.environ:
-        clean["SSL_CERT_FILE"] = os.environ["SSL_CERT_FILE"]
     result = subprocess.run(
         [environment / "bin" / "uhost", "run", "--board", "stm32f746", "--json"],
         capture_output=True,

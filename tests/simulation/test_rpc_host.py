@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import random
 import struct
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from rpc_firmware import BOARD, build, image_of
 
-from uhost import resources
 from uhost.config.board import Board
 from uhost.config.target import Target
 from uhost.errors import DeadlineError, DeviceFault, ProtocolError, RemoteError, RunnerError
 from uhost.rpc import messages as m
-from uhost.rpc import protocol_header
 from uhost.rpc.framing import Frame, FrameReader, encode_frame
 from uhost.rpc.session import (
     LOCAL,
@@ -30,32 +28,13 @@ from uhost.rpc.session import (
     Timing,
 )
 from uhost.runners.host import RUNNER, HostProcess, command
-from uhost.toolchain._toolchain import Image
 from uhost.transport._transport import Transport
 from uhost.transport.lossy import Damage, LossyTransport
 
 pytestmark = pytest.mark.needs("host_cc")
 
 DIGEST = "0123456789abcdef" * 4
-MODELS = Path(__file__).parent / "rpc_host" / "model_table.c"
 LARGE_BYTES = 1 << 20
-BOARD = Board(name="host", board="host", description="", chip="", target=Target("host"))
-
-
-def build(folder: Path, *flags: str) -> Path:
-    """Returns the firmware for this machine with the models of the tests."""
-    firmware = resources.folder("firmware")
-    (folder / "protocol.h").write_text(protocol_header())
-    names = ("rpc/frame", "rpc/measure", "rpc/server", "rpc/main", "hal/host")
-    sources = [str(firmware / f"{name}.c") for name in names]
-    includes = [f"-I{path}" for path in (folder, firmware / "rpc", firmware / "hal")]
-    program = folder / "firmware.elf"
-    warnings = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror")
-    subprocess.run(
-        ["cc", "-std=c11", *flags, *warnings, *includes, *sources, str(MODELS), "-o", str(program)],
-        check=True,
-    )
-    return program
 
 
 @pytest.fixture(scope="session")
@@ -68,10 +47,6 @@ def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sanitizers = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
     small = "-DUHOST_RPC_BUFFER_BYTES=256"
     return build(tmp_path_factory.mktemp("sanitized"), "-O1", small, *sanitizers)
-
-
-def image_of(program: Path) -> Image:
-    return Image(program, "host_cc", 0, 0, 0, {})
 
 
 @pytest.fixture

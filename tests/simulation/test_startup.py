@@ -69,10 +69,13 @@ class Device:
 
     def pairs(self, command: str) -> list[tuple[str, int]]:
         self.line.write(command.encode(), READ_TIMEOUT_S)
+        return [(name, int(v, 16)) for name, v in re.findall(r"(\w+)=(\w{8})", self.read_line())]
+
+    def read_line(self) -> str:
         text = b""
         while not text.endswith(b"\n"):
             text += self.line.read(4096, READ_TIMEOUT_S)
-        return [(name, int(v, 16)) for name, v in re.findall(r"(\w+)=(\w{8})", text.decode())]
+        return text.decode()
 
 
 @contextmanager
@@ -81,8 +84,9 @@ def started(image: Image, board: Board, runner: str) -> Iterator[Device]:
     line.open()
     try:
         # QEMU's STM32 UART loses what comes before the firmware switched it on.
-        assert line.read(6, READ_TIMEOUT_S)
-        yield Device(line)
+        device = Device(line)
+        assert device.read_line() == "ready\n"
+        yield device
     finally:
         line.close()
 
@@ -154,7 +158,7 @@ def test_each_fault_has_its_kind(
             assert fault["bfar"] == 0xB0000000
         # Nothing runs after a report.
         with pytest.raises(DeadlineError):
-            Device(device.line).line.read(1, 0.2)
+            device.line.read(1, 0.2)
 
 
 @pytest.mark.needs("qemu")

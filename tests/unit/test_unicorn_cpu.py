@@ -29,6 +29,27 @@ def test_bytes_that_wait_since_before_the_start_arrive() -> None:
     assert simulate("echo").send(b"A") == b"B"
 
 
+@pytest.mark.parametrize("core", ["cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"])
+def test_every_core_takes_exceptions(core: str) -> None:
+    target = dataclasses.replace(board().target, cpu=core)
+    other = dataclasses.replace(board(), target=target)
+    assert simulate("calls_supervisor", other).send(b"") == b"."
+    assert simulate("undefined", other).send(b"") == b"F"
+    device = simulate("keeps_registers", other)
+    if core == "cortex-m3":
+        assert device.send(b"!") == b"F"
+        assert device.words("record", 2) == (3, 1 << 19), "there is no FPU"
+    else:
+        assert device.send(b"!") == b"."
+        assert device.words("record", 1, 48) == (0x3F800000,)
+
+
+def test_cortex_m0_knows_no_wide_branches() -> None:
+    target = dataclasses.replace(board().target, cpu="cortex-m0")
+    fault = crash(simulate("echo", dataclasses.replace(board(), target=target)))
+    assert fault.what == "the firmware crashed: it met an undefined instruction"
+
+
 def test_a_long_write_arrives_in_bursts() -> None:
     # The program keeps one byte. A burst is half of the receive ring; the next one comes
     # when the program sleeps again.

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from uhost.registry import Registry
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -29,6 +31,11 @@ def _toolchains(context: click.Context, parameter: click.Parameter, typed: str) 
     return [name for name in TOOLCHAINS.names() if name.startswith(typed)]
 
 
+def _listed(package: str) -> str:
+    """Returns the names of a registry as text, importing none of its entries."""
+    return ", ".join(Registry[object](package, "", "").names())
+
+
 def board_option(function: F) -> F:
     """Adds `--board`."""
     return click.option(
@@ -46,7 +53,7 @@ def runner_option(function: F) -> F:
         "--on",
         metavar="RUNNER",
         shell_complete=_runners,
-        help="unicorn, qemu or host. Default: the first that has the board's core.",
+        help=f"{_listed('uhost.runners')}. Default: the first that has the board's core.",
     )(function)
 
 
@@ -56,7 +63,7 @@ def toolchain_option(function: F) -> F:
         "--toolchain",
         metavar="NAME",
         shell_complete=_toolchains,
-        help="arm_gcc, zig or host_cc. Default: the first that is installed.",
+        help=f"{_listed('uhost.toolchain')}. Default: the first that is installed.",
     )(function)
 
 

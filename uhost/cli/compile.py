@@ -34,7 +34,7 @@ def command(model: Path | None, board: str | None, output: Path, as_json: bool) 
     Example: uhost compile kws.tflite --board stm32f746 -o kws_c
     """
     from uhost import driver
-    from uhost.codegen.artifact import Artifact
+    from uhost.codegen.artifact import Artifact, write_file
     from uhost.report.records import results_json
     from uhost.report.units import kib
 
@@ -43,7 +43,7 @@ def command(model: Path | None, board: str | None, output: Path, as_json: bool) 
         compiled = driver.compile_model(path, name)
         sources = driver.model_sources(compiled)
     if output.suffix == ".tar":
-        output.write_bytes(_tar(sources.files))
+        write_file(output, _tar(sources.files))
     else:
         Artifact(sources.files).write(output)
     plan = compiled.lowered.plan

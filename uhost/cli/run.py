@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,14 +96,12 @@ def command(
 def _write_outputs(path: Path, outputs: tuple[tuple[Array, ...], ...]) -> None:
     import numpy as np
 
-    from uhost.errors import ConfigError
+    from uhost.codegen.artifact import write_file
 
     arrays = {f"s{k}_out_{i}": a for k, sample in enumerate(outputs) for i, a in enumerate(sample)}
-    try:
-        with path.open("wb") as stream:
-            np.savez(stream, allow_pickle=False, **arrays)
-    except OSError as error:
-        raise ConfigError(f"the outputs cannot be written: {error.strerror}", str(path)) from error
+    stream = io.BytesIO()
+    np.savez(stream, allow_pickle=False, **arrays)
+    write_file(path, stream.getvalue())
 
 
 COMMAND = command

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from uhost.errors import ConfigError
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Artifact:
@@ -31,10 +33,26 @@ class Artifact:
         return Artifact({**self.files, **files})
 
     def write(self, folder: Path) -> None:
-        """Writes every file below `folder`, leaving files that are already the same untouched."""
+        """Writes every file below `folder`, leaving files that are already the same untouched.
+
+        Raises `ConfigError` where the folder cannot be written.
+        """
         for path, content in self.files.items():
-            target = folder / path
-            if target.is_file() and target.read_bytes() == content:
-                continue
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
+            write_file(folder / path, content)
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Writes a file and the folders above it, unless it is the same already.
+
+    Raises `ConfigError` with the path and the system's reason.
+    """
+    try:
+        if path.is_file() and path.read_bytes() == content:
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot write '{path}': {error.strerror}",
+            fix="choose another place for the output, or free this one",
+        ) from error

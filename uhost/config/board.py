@@ -121,7 +121,8 @@ class Board:
     board itself. `flash` and `ram` name the regions an image is linked to. `vector_count`
     is the number of entries of the vector table, the 16 of the system included.
     `runners` are in order of preference; `verified` names those it has been run on. A
-    host has no regions, no console and a clock of 0 (unknown).
+    host has no regions, no console and a clock of 0 (unknown). `file` is the board file
+    where it is not one of uhost's own.
     """
 
     name: str
@@ -144,6 +145,7 @@ class Board:
     qemu: Qemu | None = None
     verified: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    file: Path | None = None
 
     def region(self, name: str) -> Region:
         """Returns the region `name`."""
@@ -184,7 +186,7 @@ def load_board(name: str) -> Board:
                 f"there is no board file '{name}'",
                 fix=f"give the path of a file, or one of: {', '.join(board_names())}",
             )
-        return _load(path, path.stem)
+        return replace(_load(path, path.stem), file=path.resolve())
     if name in board_names():
         return _load(resources.folder("boards") / f"{name}.yaml", name)
     if name in chip_names():

@@ -6,6 +6,8 @@ from dataclasses import fields, is_dataclass
 
 from uhost.ir.graph import Attributes, Graph
 
+_LONGEST_NAME = 48
+
 
 def print_attributes(attributes: Attributes) -> str:
     """Returns `name=value` pairs in declaration order."""
@@ -33,3 +35,9 @@ def print_graph(graph: Graph) -> str:
         )
     lines += [f"  output %{name}" for name in graph.outputs]
     return "\n".join([*lines, "}"]) + "\n"
+
+
+def short_name(name: str) -> str:
+    """Returns a tensor's name without the fused names after ';', and its end where it is long."""
+    first = name.partition(";")[0]
+    return first if len(first) <= _LONGEST_NAME else f"…{first[-_LONGEST_NAME:]}"

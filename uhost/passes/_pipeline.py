@@ -31,7 +31,7 @@ def pipeline() -> tuple[str, ...]:
 def optimize(module: IRModule, context: PassContext) -> IRModule:
     """Returns the module after every pass that `context` enables.
 
-    Raises `PassError` for options of an unknown pass or unknown options, and
+    Raises `ConfigError` for an unknown pass or options it does not have, and
     `VerifyError` naming the pass whose result does not verify.
     """
     for name in (*context.required_passes, *context.disabled_passes, *context.options):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from uhost.config.board import Board
 from uhost.errors import OutOfMemoryError
 from uhost.ir.graph import Graph
+from uhost.ir.printer import short_name
 from uhost.planner.plan import MemoryPlan
 
 _SHOWN = 8
@@ -28,7 +29,9 @@ def check_fits(graph: Graph, plan: MemoryPlan, constant_bytes: int, board: Board
             (t for t in graph.tensors.values() if t.is_constant),
             key=lambda t: (-t.size_bytes, t.name),
         )
-        listed = "\n".join(f"  {t.size_bytes:>10,} B  {t.name}" for t in largest[:_SHOWN])
+        listed = "\n".join(
+            f"  {t.size_bytes:>10,} B  {short_name(t.name)}" for t in largest[:_SHOWN]
+        )
         raise OutOfMemoryError(
             f"the weights do not fit: region '{flash.name}' of {board.name} has "
             f"{flash.size_bytes:,} B, the weights and tables need {constant_bytes:,} B, "
@@ -47,7 +50,8 @@ def arena_too_large(
     live = plan.live_at(step)
     operator = graph.operators[step].name if graph.operators else "-"
     listed = "\n".join(
-        f"  {b.size_bytes:>10,} B  {b.name}  (steps {b.first} to {b.last})" for b in live[:_SHOWN]
+        f"  {b.size_bytes:>10,} B  {short_name(b.name)}  (steps {b.first} to {b.last})"
+        for b in live[:_SHOWN]
     )
     return OutOfMemoryError(
         f"the model does not fit: region '{ram.name}' of {board.name} has "

@@ -14,7 +14,7 @@ SCRATCH_SUFFIX = ":scratch"
 def view_operators(graph: Graph) -> frozenset[str]:
     """Returns the names of operators that need no code: their output is their input's bytes.
 
-    A view of a constant or between two ports of the graph stays a copy.
+    A view of a constant stays a copy: its bytes must lie in the arena.
     """
     views: set[str] = set()
     roots: dict[str, str] = {}

@@ -52,7 +52,7 @@ def verdict(findings: Sequence[Finding]) -> str:
     absent = [finding.tool for finding in findings if finding.status != "found"]
     if misdirected:
         problems = "; ".join(finding.problem for finding in misdirected)
-        return f"{problems[0].upper()}{problems[1:]}. Until then uhost does not search PATH for it."
+        return f"{problems[0].upper()}{problems[1:]}. uhost does not search PATH while it is set."
     if not absent:
         return "Every tool is installed."
     if len(absent) == len(findings):

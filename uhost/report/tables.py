@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from uhost.ir.printer import short_name
 from uhost.report.units import count, duration, frequency, kib, share
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from uhost.runtime.samples import Samples
 
 _LONGEST_LIST = 20
-_LONGEST_NAME = 48
 
 
 def table(*headers: str, right: Sequence[str] = ()) -> Table:
@@ -117,7 +117,7 @@ def comparisons(evaluation: Evaluation) -> Table:
     )
     for one in evaluation.comparisons:
         result = "exact" if one.exact else "within tolerance" if one.matches else "DIFFERENT"
-        made.add_row(_short(one.tensor), one.source, result, f"{one.max_difference:g}")
+        made.add_row(short_name(one.tensor), one.source, result, f"{one.max_difference:g}")
     return made
 
 
@@ -201,12 +201,6 @@ def bench(evaluations: Sequence[Evaluation]) -> RenderableType:
     if any(one.exact is False and one.matches for one in evaluations):
         notes.append("yes*: floats, within 1e-6 + 1e-5 of the largest value.")
     return Group(made, Text(" ".join(notes), style="dim"))
-
-
-def _short(name: str) -> str:
-    """Returns a tensor's name without the fused names after ';', its end where it is long."""
-    first = name.partition(";")[0]
-    return first if len(first) <= _LONGEST_NAME else f"…{first[-_LONGEST_NAME:]}"
 
 
 def _real(array: Array, tensor: Tensor) -> Array:

@@ -12,6 +12,7 @@ them. The C-accelerated package on the index has no binary wheels.
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ CRC = struct.Struct("<I")
 # No frame of a healthy device is longer; what is, is noise without a delimiter.
 _LONGEST_FRAME_BYTES = 1 << 20
 _BLOCK_BYTES = 254
+_CODES_OF_ZEROS = re.compile(b"\\x01+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +49,15 @@ def cobs_encode(content: bytes) -> bytes:
     Adds one byte, and one more for every 254 bytes without a zero.
     """
     source = np.frombuffer(content, np.uint8)
-    zeros = np.flatnonzero(source == 0)
-    # Runs of nonzero bytes: one before every zero, and one at the end.
-    ends = np.append(zeros, source.size)
-    lengths = ends.copy()
-    lengths[1:] -= ends[:-1] + 1
-    if lengths.max() < _BLOCK_BYTES:
-        # No run needs a second code, so every code takes the place of a zero.
-        encoded = np.append(np.uint8(0), source)
-        encoded[np.append(0, zeros + 1)] = (lengths + 1).astype(np.uint8)
+    # With a zero in front, every zero is where the code of the run behind it goes.
+    encoded = np.append(np.uint8(0), source)
+    zeros = np.flatnonzero(encoded == 0)
+    distances = np.append(zeros[1:], encoded.size) - zeros
+    if distances.max() <= _BLOCK_BYTES:
+        encoded[zeros] = distances.astype(np.uint8)
         return encoded.tobytes()
+    # Runs longer than a block need more codes, which move what follows them.
+    lengths = distances - 1
     codes_per_run = lengths // _BLOCK_BYTES + 1
     bytes_per_run = lengths + codes_per_run
     total = int(bytes_per_run.sum())
@@ -77,15 +78,21 @@ def cobs_decode(encoded: bytes) -> bytes | None:
     size = len(encoded)
     if size == 0 or 0 in encoded:
         return None
-    codes = []
+    is_code = bytearray(size)
     position = 0
     while position < size:
-        codes.append(position)
-        position += encoded[position]
+        code = encoded[position]
+        if code == 1 and (zeros := _CODES_OF_ZEROS.match(encoded, position)):
+            # Zeros in a row: each code of 1 is followed by the next code.
+            is_code[position : zeros.end()] = zeros[0]
+            position = zeros.end()
+        else:
+            is_code[position] = 1
+            position += code
     if position != size:
         return None
     decoded = np.frombuffer(encoded, np.uint8).copy()
-    at = np.array(codes)
+    at = np.flatnonzero(np.frombuffer(is_code, np.bool_))
     full = decoded[at] == _BLOCK_BYTES + 1
     decoded[at] = 0
     keep = np.ones(size, np.bool_)

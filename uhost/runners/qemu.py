@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shlex
@@ -125,17 +124,22 @@ class QemuTransport:
 
     def _raise_reason(self) -> None:
         """Raises what QEMU said as it ended: a core that locked up is the firmware's crash."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
+        try:
             self._process.wait(_EXIT_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
         self._messages.seek(0)
         said = self._messages.read().decode(errors="replace").strip()
         if lockup := re.search(r"Lockup: (.*)", said):
             counter = re.search(r"R15=([0-9a-f]{8})", said)
-            at = self._image.function_at(int(counter[1], 16)) if counter else "unknown"
+            pc = int(counter[1], 16) if counter else 0
+            registers = re.findall(r"(?:R[0-9]{2}|XPSR)=[0-9a-f]{8}", said)
             raise DeviceFault(
-                f"the firmware crashed and could not report it itself: {lockup[1]}",
-                where=f"{at}; {' '.join(re.findall(r'(?:R[0-9]{2}|XPSR)=[0-9a-f]{8}', said))}",
-                fix="look at the function named above; the fault handler crashed too",
+                f"the firmware crashed: {lockup[1]}",
+                where=f"pc 0x{pc:08x} in {self._image.function_at(pc)}, {' '.join(registers)}",
+                fix="look at the function above; QEMU tells this, since the fault handler "
+                "itself crashed",
             )
         raise RunnerError(
             f"QEMU ended with {_describe(self._process.returncode)}",
@@ -144,10 +148,8 @@ class QemuTransport:
         )
 
 
-def _describe(code: int | None) -> str:
-    if code is not None and code < 0:
-        return f"signal {signal.Signals(-code).name}"
-    return f"exit code {code}"
+def _describe(code: int) -> str:
+    return f"signal {-code} ({signal.strsignal(-code)})" if code < 0 else f"exit code {code}"
 
 
 def _end(process: subprocess.Popen[bytes], messages: IO[bytes]) -> None:

@@ -1,4 +1,10 @@
-"""Runs images in Unicorn, in process: no other program, exact instruction counts."""
+"""Runs images in Unicorn, in process: no other program, exact instruction counts.
+
+What a chip does and this does not: cycles, caches and bus timing; SysTick, DMA and
+interrupts other than the console's; the traps for division by zero and for unaligned
+LDRD and LDM; the lack of double precision in a single-precision FPU; memory that needs
+initialisation (`external` regions work at once). QEMU does the traps.
+"""
 
 from __future__ import annotations
 

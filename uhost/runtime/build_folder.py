@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 
 from uhost import __version__
+from uhost.codegen.artifact import write_file
 from uhost.config.board import Board, load_board
 from uhost.errors import ConfigError
 from uhost.frontends._frontend import load_model
@@ -17,6 +18,7 @@ from uhost.toolchain._build import ELF
 from uhost.toolchain._elf import embedded_image, host_image
 
 MANIFEST = "manifest.json"
+_BOARD_FOLDER = "board"
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,10 +39,15 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def write(built: Built) -> Manifest:
-    """Writes the model and the manifest beside the image; returns the manifest."""
+    """Writes the model, the user's board file if there is one, and the manifest.
+
+    They lie beside the image, so that the folder can be moved. Returns the manifest.
+    """
     compiled, image, folder = built.compiled, built.image, built.folder
     file_name, content = compiled.origin
-    (folder / file_name).write_bytes(content)
+    write_file(folder / file_name, content)
+    for path, text in _board_files(compiled.board):
+        write_file(folder / path, text)
     manifest = Manifest(
         uhost=__version__,
         model=file_name,
@@ -56,8 +63,18 @@ def write(built: Built) -> Manifest:
         files=sorted(compiled.artifact.files),
     )
     text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
-    (folder / MANIFEST).write_bytes(text + b"\n")
+    write_file(folder / MANIFEST, text + b"\n")
     return manifest
+
+
+def _board_files(board: Board) -> Iterator[tuple[str, bytes]]:
+    """Yields the user's own board file, and the chip file beside it where it has one."""
+    if board.file is None:
+        return
+    yield f"{_BOARD_FOLDER}/{board.file.name}", board.file.read_bytes()
+    chip = board.file.parent / "chips" / f"{board.chip}.yaml"
+    if chip.is_file():
+        yield f"{_BOARD_FOLDER}/chips/{chip.name}", chip.read_bytes()
 
 
 def read(
@@ -66,10 +83,11 @@ def read(
     board: str | None = None,
     toolchain: str | None = None,
 ) -> Built:
-    """Returns what `write` stored, after checking that the image is of this model.
+    """Returns what `write` stored, after checking that the model still gives its digest.
 
-    Raises `ConfigError` where the folder is not a build, was made for another board or by
-    another version of uhost, or where its files were changed.
+    That the image carries the digest is checked at the handshake. Raises `ConfigError`
+    where the folder is not a build, was made for another board or toolchain, or where its
+    model was changed or this uhost makes another program of it.
     """
     path = folder / MANIFEST
     if not path.is_file():
@@ -81,21 +99,21 @@ def read(
         manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"the manifest cannot be read: {error}", str(path), _REBUILD) from error
-    for asked, stored, what in (
-        (board, manifest.board, "board"),
-        (toolchain, manifest.toolchain, "toolchain"),
+    own = next((folder / _BOARD_FOLDER).glob("*.y*ml"), None)
+    stored = load_board(str(own) if own else manifest.board)
+    for what, differs, asked, found in (
+        ("board", board and load_board(board).board != stored.board, board, manifest.board),
+        ("toolchain", toolchain != manifest.toolchain, toolchain, manifest.toolchain),
     ):
-        if asked is not None and asked != stored:
+        if asked is not None and differs:
             raise ConfigError(
-                f"the build is for the {what} '{stored}', not '{asked}'",
+                f"the build is for the {what} '{found}', not '{asked}'",
                 where=str(path),
                 fix=f"leave out --{what}, or build again",
             )
     model = folder / manifest.model
     graph = load_model(model)
-    compiled = compile_graph(
-        graph, load_board(manifest.board), (manifest.model, model.read_bytes())
-    )
+    compiled = compile_graph(graph, stored, (manifest.model, model.read_bytes()))
     if compiled.digest != manifest.digest:
         raise ConfigError(
             f"the build does not match what uhost {__version__} makes of its model"

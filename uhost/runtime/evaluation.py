@@ -85,7 +85,8 @@ class Evaluation:
     @property
     def max_difference(self) -> float | None:
         """The largest absolute difference over everything compared."""
-        return max((c.max_difference for c in self.comparisons), default=None)
+        differences = [c.max_difference for c in self.comparisons]
+        return float(np.max(differences)) if differences else None  # NaN wins
 
 
 def compare(tensor: str, source: str, actual: Array, reference: Array) -> Comparison:

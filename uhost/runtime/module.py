@@ -41,7 +41,7 @@ class Module:
 
     def _create(self, compiled: Compiled, device: Device) -> GraphModule:
         wanted = device.board
-        if wanted.name != compiled.board.name:
+        if wanted.board != compiled.board.board:
             if wanted.target.kind != compiled.config.host.kind:
                 raise ConfigError(
                     f"the module was built for '{compiled.board.name}', the device is "

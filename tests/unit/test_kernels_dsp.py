@@ -1,0 +1,265 @@
+"""Kernels of the SIMD library: what they take, how they pack, and that they are exact."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from weighted_layers import (
+    DEPTHWISE,
+    PLAIN,
+    VECTOR,
+    Layer,
+    conv,
+    depthwise,
+    expected,
+    layer,
+    with_constant,
+)
+
+from uhost.ir.dtype import DType
+from uhost.kernels._kernel import candidates, library
+from uhost.kernels.dsp._channels import Channels, fold
+from uhost.kernels.dsp._product import column_pairs, pack, why_inexact
+from uhost.numerics.fixed_point import multiply_by_quantized_multiplier
+from uhost.ops._op import Padding2D
+from uhost.ops._weighted_examples import LayerStyle
+
+# ---- What is taken ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("bound", "chosen"),
+    [
+        (layer("conv_2d", PLAIN, (1, 3, 3, 5), (4, 1, 1, 5)), "conv_2d_pointwise"),
+        (layer("conv_2d", PLAIN, (2, 3, 3, 5), (4, 1, 1, 5)), "conv_2d_pointwise"),
+        (
+            layer("conv_2d", replace(PLAIN, stride=(2, 2)), (1, 3, 3, 5), (4, 1, 1, 5)),
+            "conv_2d",
+        ),
+        (
+            layer("depthwise_conv_2d", DEPTHWISE, (1, 4, 4, 3), (1, 3, 3, 3)),
+            "depthwise_conv_2d_3x3",
+        ),
+        (layer("depthwise_conv_2d", DEPTHWISE, (1, 4, 4, 3), (1, 2, 3, 3)), "depthwise_conv_2d"),
+        (depthwise((1, 4, 4, 1), (1, 3, 3, 5)), "depthwise_conv_2d_one_input"),
+        (
+            layer(
+                "depthwise_conv_2d", replace(DEPTHWISE, stride=(3, 3)), (1, 9, 9, 3), (1, 3, 3, 3)
+            ),
+            "depthwise_conv_2d",
+        ),
+        (layer("fully_connected", VECTOR, (1, 7), (3, 7)), "fully_connected"),
+    ],
+)
+def test_most_specialised_kernel_comes_first(bound: Layer, chosen: str) -> None:
+    taken = [stem for stem, kernel in candidates(bound.kind, "dsp") if not kernel.supports(bound)]
+    assert taken[0] == chosen
+
+
+POINTWISE = layer("conv_2d", PLAIN, (1, 3, 3, 4), (4, 1, 1, 4))
+
+
+def scaled(factor: float, *bias: int) -> Layer:
+    """A pointwise layer of one factor for all channels."""
+    weights, output = POINTWISE.input(1), POINTWISE.output
+    assert weights.quantization is not None
+    quantization = replace(weights.quantization, scale=(factor,) * 4)
+    values = np.resize(np.asarray(bias, np.int32), 4)
+    inputs = (
+        POINTWISE.inputs[0],
+        replace(weights, quantization=quantization),
+        replace(POINTWISE.input(2), values=values),
+    )
+    same_scale = replace(output, quantization=POINTWISE.input(0).quantization)
+    return replace(POINTWISE, inputs=inputs, outputs=(same_scale,))
+
+
+FLOATS = LayerStyle(dtype=DType.FLOAT32)
+SHIFTED_WEIGHTS = LayerStyle(per_channel=False, weight_zero_point=4)
+LOWEST = np.full((4, 1, 1, 4), -128, np.int8)
+IMAGE = (1, 3, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("stem", "bound", "reason"),
+    [
+        ("conv_2d", conv(IMAGE, (4, 2, 2, 4), style=FLOATS), "float32 input"),
+        ("conv_2d", conv(IMAGE, (4, 2, 2, 2)), "grouped"),
+        ("conv_2d", conv((2, 3, 3, 4), (4, 2, 2, 4)), "batch of 2"),
+        ("conv_2d_pointwise", conv(IMAGE, (4, 1, 2, 4)), "not 1x1 with stride 1"),
+        ("conv_2d_pointwise", conv(IMAGE, (4, 1, 1, 4), stride=(1, 2)), "not 1x1 with stride 1"),
+        ("conv_2d_pointwise", conv(IMAGE, (4, 1, 1, 4), padding=Padding2D(1)), "padding"),
+        ("conv_2d_pointwise", conv(IMAGE, (4, 1, 1, 2)), "grouped"),
+        (
+            "conv_2d_pointwise",
+            with_constant(POINTWISE, 1, LOWEST),
+            "a weight of -128 beside a negative one",
+        ),
+        ("conv_2d_pointwise", scaled(2.0**-24, 2**30 + 2**23), "sums that reach 2^30"),
+        ("conv_2d_pointwise", scaled(2.0**-17, 0, 2**23 + 2**16), "sums that reach 2^23"),
+        ("conv_2d_pointwise", scaled(0.6, 0), "an output factor of 0.5 or more"),
+        ("conv_2d_pointwise", scaled(2.0**-30, 2**29), "an output factor too small for its sums"),
+        (
+            "fully_connected",
+            layer("fully_connected", VECTOR, (1, 4), (4, 4), SHIFTED_WEIGHTS),
+            "weights with a zero point",
+        ),
+        ("depthwise_conv_2d_3x3", depthwise(IMAGE, (1, 3, 2, 4)), "not 3x3"),
+        ("depthwise_conv_2d_3x3", depthwise(IMAGE, (1, 3, 3, 4), stride=(3, 3)), "stride above 2"),
+        (
+            "depthwise_conv_2d",
+            depthwise((1, 33, 33, 1), (1, 33, 33, 1)),
+            "a window of more than 32 rows and columns",
+        ),
+        ("depthwise_conv_2d", depthwise(IMAGE, (1, 3, 3, 8)), "several outputs per channel"),
+        ("depthwise_conv_2d", depthwise((1, 5, 3, 4), (1, 3, 3, 4), dilation=(2, 1)), "dilation"),
+        ("depthwise_conv_2d_one_input", depthwise(IMAGE, (1, 3, 3, 8)), "several input channels"),
+        ("depthwise_conv_2d_one_input", depthwise((2, 3, 3, 1), (1, 3, 3, 2)), "batch of 2"),
+        ("depthwise_conv_2d", depthwise((2, 3, 3, 4), (1, 3, 3, 4)), "batch of 2"),
+        ("depthwise_conv_2d", depthwise(IMAGE, (1, 3, 3, 4), style=FLOATS), "float32 input"),
+    ],
+)
+def test_refusal(stem: str, bound: Layer, reason: str) -> None:
+    assert library("dsp")[stem].supports(bound) == reason
+
+
+def test_two_layers_of_one_shape_share_a_function() -> None:
+    kernel = library("dsp")["conv_2d"]
+    first, second = (
+        kernel.lower(layer("conv_2d", PLAIN, (1, 5, 5, 3), (4, 3, 3, 3), name=name))
+        for name in ("first", "second")
+    )
+    assert first.function_key == second.function_key
+    assert not np.array_equal(first.constants[0].values, second.constants[0].values)
+
+
+# ---- Packing ---------------------------------------------------------------------------------
+
+
+def test_column_pairs_follow_the_widening() -> None:
+    assert column_pairs(8, 1, even=False) == [(0, 2), (1, 3), (4, 6), (5, 7)]
+    assert column_pairs(3, 2, even=False) == [(0, 1), (2, -1), (3, 4), (5, -1)]
+    assert column_pairs(5, 1, even=False) == [(0, 2), (1, 3), (4, -1)]
+    assert column_pairs(5, 1, even=True) == [(0, 2), (1, 3), (4, -1), (-1, -1)]
+
+
+def smlad(a: int, b: int, total: int) -> int:
+    def half(word: int, position: int) -> int:
+        return (word >> position & 0xFFFF ^ 0x8000) - 0x8000
+
+    return total + half(a, 0) * half(b, 0) + half(a, 16) * half(b, 16)
+
+
+def sxtb16(word: int) -> int:
+    low, high = ((word >> position & 0xFF ^ 0x80) - 0x80 for position in (0, 16))
+    return low & 0xFFFF | (high & 0xFFFF) << 16
+
+
+def signed32(value: int) -> int:
+    return (value & 0xFFFFFFFF ^ 0x80000000) - 0x80000000
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.integers(1, 13))
+def test_stream_gives_every_sum(seed: int, channels: int, depth: int) -> None:
+    """Does with the packed words what the kernel's instructions do with them."""
+    rng = np.random.default_rng(seed)
+    bound = layer("fully_connected", VECTOR, (1, depth), (channels, depth))
+    weights = rng.integers(-127, 128, (channels, depth), dtype=np.int8)
+    folded = fold(with_constant(bound, 1, weights))
+    assert why_inexact(folded) == ""
+    pairs = column_pairs(depth, 1, even=False)
+    stream = [int(word) for word in pack(folded, pairs)]
+    group_words = 4 + 2 * len(pairs) + 12
+    assert len(stream) == group_words * -(-channels // 4)
+    x = [*rng.integers(-128, 128, depth, dtype=np.int8).tolist(), 0]  # -1 reads the zero
+    column = [x[a] & 0xFFFF | (x[b] & 0xFFFF) << 16 for a, b in pairs]
+    for channel in range(channels):
+        group = stream[channel // 4 * group_words :][:group_words]
+        first = channel % 4 // 2
+        words = group[4:-12][first::2]
+        sum_a, sum_b = group[2 * first], group[2 * first + 1]
+        for k_pair, word in zip(column, words, strict=True):
+            sum_b = smlad(k_pair, word, sum_b)
+            sum_a = smlad(k_pair, sxtb16(word), sum_a)
+        total = signed32(sum_b - sum_a) >> 8 if channel % 2 else signed32(sum_a)
+        exact = int(folded.weights[channel] @ np.asarray(x[:-1])) + int(folded.bias[channel])
+        assert total == exact
+        factor = [signed32(word) for word in group[-12:][3 * (channel % 4) :][:3]]
+        expected_factor = (folded.multipliers, folded.addends, folded.shifts)
+        assert factor == [int(values[channel]) for values in expected_factor]
+
+
+def requantize(channels: Channels, sums: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Returns what SMMLAR, ADD, ASR and SSAT make of the sums of the first channel."""
+    multiplier, addend, shift = (
+        int(values[0]) for values in (channels.multipliers, channels.addends, channels.shifts)
+    )
+    high = addend + ((2 * sums * multiplier + (1 << 31)) >> 32)
+    assert (np.abs(high) < 2**31).all()
+    result: NDArray[np.int64] = np.clip((high + (sums >> 63)) >> shift, -128, 127)
+    return result
+
+
+@settings(deadline=None)
+@given(
+    exponent=st.floats(-40, -1.0),
+    bias=st.integers(-(2**29), 2**29),
+    zero_point=st.integers(-128, 127),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_requantisation_is_exact_where_it_is_taken(
+    exponent: float, bias: int, zero_point: int, seed: int
+) -> None:
+    style = LayerStyle(output_zero_point=zero_point, per_channel=False)
+    bound = layer("fully_connected", VECTOR, (1, 16), (1, 16), style)
+    weights = bound.input(1)
+    assert weights.quantization is not None
+    ratio = bound.output.scale / bound.input(0).scale
+    scaled = replace(weights.quantization, scale=(float(np.float32(2.0**exponent * ratio)),))
+    inputs = (bound.inputs[0], replace(weights, quantization=scaled), bound.inputs[2])
+    bound = with_constant(replace(bound, inputs=inputs), 2, np.asarray([bias], np.int32))
+    channels = fold(bound)
+    if channels.why_inexact():
+        return
+    rng = np.random.default_rng(seed)
+    x = rng.choice(np.asarray([-128, -1, 0, 127], np.int8), (200, 16))
+    sums = x.astype(np.int64) @ channels.weights[0] + channels.bias[0]
+    assert (sums >= channels.lowest_sum[0]).all()
+    assert (sums <= channels.highest_sum[0]).all()
+    many = replace(
+        bound,
+        inputs=(replace(bound.input(0), shape=x.shape), *bound.inputs[1:]),
+        outputs=(replace(bound.output, shape=(200, 1)),),
+    )
+    assert np.array_equal(requantize(channels, sums), expected(many, x)[:, 0])
+
+
+@pytest.mark.parametrize("shift", range(1, 12))
+def test_requantisation_of_every_small_sum(shift: int) -> None:
+    """Both roundings, exhaustively: ties of either sign are among these sums."""
+    sums = np.arange(-(2**13), 2**13)
+    names = ("multipliers", "addends", "shifts")
+    nothing = fold(layer("fully_connected", VECTOR, (1, 1), (1, 1)))
+    for multiplier in (2**30, 2**30 + 1, 1518500250, 2**31 - 1):
+        addend = (1 << shift - 1) + 3 * (1 << shift)
+        factor = (np.asarray([value]) for value in (multiplier, addend, shift))
+        channels = replace(nothing, **dict(zip(names, factor, strict=True)))
+        exact = multiply_by_quantized_multiplier(sums, multiplier, -shift) + 3
+        assert np.array_equal(requantize(channels, sums), np.clip(exact, -128, 127))
+
+
+def test_channel_that_cannot_change_is_made_constant() -> None:
+    bias = np.asarray([2**31 - 2**20, -(2**31) + 2**20, 0, 5], np.int32)
+    bound = with_constant(POINTWISE, 2, bias)
+    channels = fold(bound)
+    assert not channels.weights[:2].any()
+    assert channels.bias[:2].tolist() == channels.multipliers[:2].tolist() == [0, 0]
+    assert (channels.addends[:2] >> channels.shifts[:2]).tolist() == [127, -128]
+    assert channels.weights[2:].any(axis=1).all()
+    assert why_inexact(channels) == ""

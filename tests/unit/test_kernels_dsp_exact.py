@@ -1,0 +1,144 @@
+"""Kernels of the SIMD library in a simulator: exact on random layers, within their budgets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bare_kernels import BareKernels
+from numpy.typing import NDArray
+from weighted_layers import (
+    PLAIN,
+    VECTOR,
+    Layer,
+    conv,
+    depthwise,
+    expected,
+    layer,
+)
+
+from uhost.errors import MalformedModelError
+from uhost.kernels._kernel import Kernel, KernelCall, candidates, library
+from uhost.ops._op import OPERATORS, Activation, Padding2D
+from uhost.ops._weighted_examples import LayerStyle
+from uhost.ops.conv_2d import Conv2DAttributes
+from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes
+from uhost.ops.fully_connected import FullyConnectedAttributes
+
+ACTIVATIONS = tuple(Activation)
+
+
+def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
+    """Returns a layer of any shape the kernel is for; raises where the shapes do not fit."""
+
+    def size(low: int, high: int) -> int:
+        return int(rng.integers(low, high + 1))
+
+    activation = ACTIVATIONS[size(0, 3)]
+    style = LayerStyle(
+        per_channel=bool(rng.random() < 0.7),
+        with_bias=bool(rng.random() < 0.9),
+        numbers=str(rng.choice(["typical"] * 8 + ["extreme", "shifts"])),
+        input_zero_point=size(-128, 127),
+        output_zero_point=int(rng.choice([-128, 127, size(-128, 127)])),
+    )
+    name = f"{stem}_{number}"
+    pads = [size(0, 4) if rng.random() < 0.5 else 0 for _ in range(4)]
+    if stem == "fully_connected":
+        vectors, depth = (1 if rng.random() < 0.7 else size(2, 5)), size(1, 150)
+        vector = FullyConnectedAttributes(activation, keep_dims=False)
+        return layer(stem, vector, (vectors, depth), (size(1, 30), depth), style, name)
+    if stem == "conv_2d_pointwise":
+        x = (size(1, 2), size(1, 6), size(1, 6), size(1, 70))
+        plain = replace(PLAIN, activation=activation)
+        return layer("conv_2d", plain, x, (size(1, 20), 1, 1, x[3]), style, name)
+    if stem == "conv_2d":
+        x = (1, size(1, 8), size(1, 8), int(rng.choice([1, 2, 3, 4, 7, 8, 12])))
+        dilation = (size(1, 3), size(1, 3)) if rng.random() < 0.3 else (1, 1)
+        any_conv = Conv2DAttributes(
+            (size(1, 4), size(1, 4)), dilation, Padding2D(*pads), activation
+        )
+        window = (size(1, 5), size(1, 5))
+        return layer("conv_2d", any_conv, x, (size(1, 14), *window, x[3]), style, name)
+    inputs, multiplier = size(1, 11), 1
+    if stem == "depthwise_conv_2d_one_input":
+        inputs, multiplier = 1, size(1, 11)
+    x = (1, size(1, 11), size(1, 11), inputs)
+    window, strides = (size(1, 6), size(1, 6)), (size(1, 4), size(1, 4))
+    if stem == "depthwise_conv_2d_3x3":
+        window, strides = (3, 3), (size(1, 2), size(1, 3))
+    lines = DepthwiseConv2DAttributes(strides, (1, 1), Padding2D(*pads), activation)
+    return layer("depthwise_conv_2d", lines, x, (1, *window, inputs * multiplier), style, name)
+
+
+def random_calls(stem: str, count: int, seed: int) -> list[tuple[Layer, KernelCall]]:
+    kernel: Kernel = library("dsp")[stem]
+    rng = np.random.default_rng(seed)
+    found: list[tuple[Layer, KernelCall]] = []
+    tried = 0
+    while len(found) < count:
+        tried += 1
+        try:
+            bound = random_layer(stem, rng, tried)
+        except MalformedModelError:  # the window is larger than the padded image
+            continue
+        if not kernel.supports(bound):
+            found.append((bound, kernel.lower(bound)))
+    # Layers of extreme numbers are refused at times; that must stay the exception.
+    assert tried < 3 * count
+    return found
+
+
+def inputs_of(bound: Layer, rng: np.random.Generator) -> list[NDArray[np.int8]]:
+    shape = bound.input(0).shape
+    ends = np.asarray([-128, 127], np.int8)
+    return [rng.integers(-128, 128, shape, dtype=np.int8), rng.choice(ends, shape)]
+
+
+@pytest.mark.parametrize(
+    "compiler", [pytest.param("arm_gcc", marks=pytest.mark.needs("arm_gcc")), "zig"]
+)
+@pytest.mark.parametrize("stem", library("dsp").names())
+def test_random_layers_are_exact(stem: str, compiler: str, tmp_path: Path) -> None:
+    seed = 1 if compiler == "zig" else 2
+    layers = random_calls(stem, 25, seed)
+    kernels = BareKernels([call for _, call in layers], compiler, tmp_path)
+    rng = np.random.default_rng(seed)
+    for bound, call in layers:
+        for x in inputs_of(bound, rng):
+            result = kernels.run(call, x, bound.output.size_bytes)
+            assert np.array_equal(result.output, expected(bound, x).reshape(-1)), bound
+
+
+SAME = Padding2D(1, 1, 1, 1)
+BUDGETS = {
+    # Layers of the MLPerf Tiny models; limits in hundredths of an instruction per MAC.
+    "pointwise": (conv((1, 25, 5, 64), (64, 1, 1, 64)), 93),
+    "3x3": (conv((1, 16, 16, 32), (32, 3, 3, 32), padding=SAME), 87),
+    "one channel": (
+        conv((1, 49, 10, 1), (64, 10, 4, 1), stride=(2, 2), padding=Padding2D(4, 1, 5, 1)),
+        116,
+    ),
+    "depthwise": (depthwise((1, 25, 5, 64), (1, 3, 3, 64), padding=SAME), 235),
+    "vector": (layer("fully_connected", VECTOR, (1, 640), (128, 640)), 94),
+}
+
+
+@pytest.mark.needs("arm_gcc")
+def test_instructions_stay_within_their_budgets(tmp_path: Path) -> None:
+    calls = {}
+    for name, (bound, _) in BUDGETS.items():
+        taken = (
+            kernel for _, kernel in candidates(bound.kind, "dsp") if not kernel.supports(bound)
+        )
+        calls[name] = next(taken).lower(bound)
+    kernels = BareKernels(list(calls.values()), "arm_gcc", tmp_path)
+    measured = {}
+    for name, (bound, _) in BUDGETS.items():
+        x = np.zeros(bound.input(0).shape, np.int8)
+        instructions = kernels.run(calls[name], x, bound.output.size_bytes).instructions
+        measured[name] = 100 * instructions / OPERATORS[bound.kind].macs(bound)
+    over = {name: value for name, value in measured.items() if value > BUDGETS[name][1]}
+    assert not over, measured

@@ -1,0 +1,29 @@
+"""DEPTHWISE_CONV_2D of one input channel: a plain convolution with as many outputs."""
+
+from __future__ import annotations
+
+from uhost.ir.graph import BoundOperator
+from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.dsp._channels import fold, why_not_int8
+from uhost.kernels.dsp._product import why_inexact
+from uhost.kernels.dsp._window import window_call
+from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes, window_axes
+
+
+def _supports(bound: BoundOperator[DepthwiseConv2DAttributes]) -> str:
+    reason = why_not_int8(bound)
+    if reason:
+        return reason
+    x = bound.input(0)
+    if x.shape[3] != 1:
+        return "several input channels"
+    if x.shape[0] != 1:
+        return f"batch of {x.shape[0]}"
+    return why_inexact(fold(bound))
+
+
+def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
+    return window_call(bound, *window_axes(bound))
+
+
+KERNEL = Kernel("depthwise_conv_2d", _supports, _lower, features=("dsp",))
