@@ -120,6 +120,11 @@ IMAGE = (1, 3, 3, 4)
         ("depthwise_conv_2d", depthwise((1, 5, 3, 4), (1, 3, 3, 4), dilation=(2, 1)), "dilation"),
         ("depthwise_conv_2d_one_input", depthwise(IMAGE, (1, 3, 3, 8)), "several input channels"),
         ("depthwise_conv_2d_one_input", depthwise((2, 3, 3, 1), (1, 3, 3, 2)), "batch of 2"),
+        (
+            "depthwise_conv_2d",
+            depthwise((1, 1, 1, 4), (1, 2, 2, 4), padding=Padding2D(2, 1), stride=(3, 1)),
+            "no window reaches the image",
+        ),
         ("depthwise_conv_2d", depthwise((2, 3, 3, 4), (1, 3, 3, 4)), "batch of 2"),
         ("depthwise_conv_2d", depthwise(IMAGE, (1, 3, 3, 4), style=FLOATS), "float32 input"),
     ],

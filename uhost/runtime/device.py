@@ -17,7 +17,7 @@ class Device:
     runner: str
 
     def __str__(self) -> str:
-        return f"{self.board.name} on {self.runner}"
+        return f"{self.board.name} ({self.runner})"
 
 
 def cpu(index: int = 0) -> Device:

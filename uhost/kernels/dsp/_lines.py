@@ -43,7 +43,14 @@ def why_not_lines(bound: BoundOperator[DepthwiseConv2DAttributes]) -> str:
         return "dilation"
     if bound.input(0).shape[0] != 1:
         return f"batch of {bound.input(0).shape[0]}"
+    if any(_needed(axis) <= axis.before for axis in window_axes(bound)):
+        return "no window reaches the image"
     return fold(bound).why_inexact()
+
+
+def _needed(axis: Axis) -> int:
+    """Returns the elements of the padded axis from its first to the last that is read."""
+    return (axis.output - 1) * axis.stride + axis.window
 
 
 def line_weights(channels: Channels, lines: Lines) -> Integers:
@@ -70,8 +77,7 @@ def lines_call(
     """
     across, along = lines.across, lines.along
     channels = bound.output.shape[3]
-    needed = (along.output - 1) * along.stride + along.window
-    length = min(along.size, needed - along.before)
+    needed = _needed(along)
     # One element more than needed: windows are read in whole words.
     line_words = needed // 2 + 1
     plane_words = line_words * across.window
@@ -84,9 +90,8 @@ def lines_call(
     clamped = (lowest, highest) != (-128, 127)
     values: dict[str, Any] = {
         "channels": channels,
-        # Where every window lies in the padding beside the lines, there is no line to read.
-        "lines": across.size if length > 0 else 0,
-        "length": max(length, 0),
+        "lines": across.size,
+        "length": min(along.size, needed - along.before),
         "outputs": (across.output, along.output),
         "window": (across.window, along.window),
         "stride": (across.stride, along.stride),
