@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from uhost.errors import VerifyError
+from uhost.ir.printer import print_attributes
 from uhost.ir.tensor import Tensor
 
 
@@ -133,6 +134,20 @@ class Graph:
                 raise VerifyError(f"nothing writes graph output '{name}'")
 
     def __str__(self) -> str:
-        from uhost.ir.printer import print_graph
+        """Returns the graph as text: one line per operator, stable, readable in a diff."""
 
-        return print_graph(self)
+        def value(name: str) -> str:
+            return f"%{name}: {self.tensors[name]}"
+
+        def argument(name: str) -> str:
+            return f"{'@' if self.tensors[name].is_constant else '%'}{name}" if name else "-"
+
+        lines = [f"graph {self.name} {{"]
+        lines += [f"  input  {value(name)}" for name in self.inputs]
+        for operator in self.operators:
+            results = ", ".join(value(name) for name in operator.outputs)
+            arguments = ", ".join(argument(name) for name in operator.inputs)
+            attributes = print_attributes(operator.attributes)
+            lines.append(f"  {results} = {operator.kind}({arguments}) [{attributes}]")
+        lines += [f"  output %{name}" for name in self.outputs]
+        return "\n".join([*lines, "}"]) + "\n"
