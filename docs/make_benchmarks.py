@@ -27,8 +27,8 @@ RUNS = (
 
 def evaluate(model: Path, golden: Path, board: str, toolchain: str) -> Evaluation:
     """Returns the figures of one model on one board in Unicorn."""
-    built = driver.link(driver.compile_model(model, board), toolchain)
-    samples = read_samples(golden, built.compiled.lowered.graph).items
+    built = driver.link(driver.compile_models(driver.load(model), board), toolchain)
+    samples = read_samples(golden, built.compiled.models[0].lowered.graph).items
     return measure(built, device(built.compiled.board, "unicorn"), samples, layers=True)
 
 

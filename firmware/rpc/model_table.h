@@ -16,11 +16,16 @@ struct uhost_tensor {
     uint32_t size_bytes;
 };
 
-/* run and run_operator take the arena and return 0 on success. */
+/*
+ * run and run_operator take the arena and return 0 on success. Weights that are not part of
+ * the code are written to params_bytes at params; 0 where the code holds them.
+ */
 struct uhost_model {
     const char *name;
     uint8_t *arena;
     uint32_t arena_bytes;
+    uint8_t *params;
+    uint32_t params_bytes;
     uint32_t operator_count;
     uint32_t input_count;
     uint32_t output_count;

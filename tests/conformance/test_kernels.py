@@ -16,7 +16,7 @@ from uhost.config.board import Board, load_board
 from uhost.ir.graph import Graph
 from uhost.kernels._kernel import candidates
 from uhost.ops._op import OPERATORS, evaluate
-from uhost.runtime.compiled import Built
+from uhost.runtime.compiled import Built, Source
 from uhost.runtime.device import device
 from uhost.runtime.evaluation import compare
 from uhost.runtime.module import start
@@ -60,9 +60,9 @@ def with_libraries(board: str, libraries: tuple[str, ...]) -> Board:
 
 def check(kind: str, board: Board, runner: str, toolchain: Toolchain, folder: Path) -> None:
     graph = merged(kind)
-    compiled = driver.compile_graph(graph, board, (kind, b""))
+    compiled = driver.compile_models((Source(graph, kind, b""),), board)
     built = Built(compiled, toolchain.build(compiled.artifact, board, folder), folder)
-    lowered = compiled.lowered.graph
+    lowered = compiled.models[0].lowered.graph
     where = replace(device(board.name, runner), board=board)
     with start(built, where) as executor:
         for seed in SEEDS:

@@ -10,6 +10,7 @@ import pytest
 import uhost
 from uhost import driver, resources
 from uhost.errors import ConfigError, OutOfMemoryError
+from uhost.frontends._frontend import load_model
 from uhost.runtime.device import device
 from uhost.runtime.evaluation import Evaluation, measure
 from uhost.runtime.module import start
@@ -20,8 +21,8 @@ FLOATS = ("mlperf_ad_float", "mlperf_ic_float")
 
 
 def verified(model: Path, golden: Path, board: str, runner: str, toolchain: str) -> Evaluation:
-    built = driver.link(driver.compile_model(model, board), toolchain)
-    samples = read_samples(golden, built.compiled.lowered.graph).items
+    built = driver.link(driver.compile_models(driver.load(model), board), toolchain)
+    samples = read_samples(golden, built.compiled.models[0].lowered.graph).items
     return measure(built, device(board, runner), samples, layers=True)
 
 
@@ -74,7 +75,7 @@ SAMPLES = BUNDLED.with_suffix(".npz")
 def test_the_bundled_model_on_every_board(board: str, runner: str, toolchain: str) -> None:
     result = verified(BUNDLED, SAMPLES, board, runner, toolchain)
     assert result.exact
-    labels = [item.label for item in read_samples(SAMPLES, driver.load_model(BUNDLED)).items]
+    labels = [item.label for item in read_samples(SAMPLES, load_model(BUNDLED)).items]
     assert [str(int(np.argmax(outputs[0]))) for outputs in result.outputs] == labels
 
 
@@ -97,7 +98,9 @@ def test_the_module_interface() -> None:
 def test_a_stored_build_is_loaded_and_run(tmp_path: Path) -> None:
     from uhost.runtime import build_folder
 
-    built = driver.link(driver.compile_model(BUNDLED, "stm32f746"), None, tmp_path / "b")
+    built = driver.link(
+        driver.compile_models(driver.load(BUNDLED), "stm32f746"), None, tmp_path / "b"
+    )
     build_folder.write(built)
     with np.load(SAMPLES) as archive:
         sample, expected = archive["s2_in_0"], archive["s2_out_0"]
@@ -110,7 +113,7 @@ def test_a_stored_build_is_loaded_and_run(tmp_path: Path) -> None:
 
 
 def test_an_executor_refuses_wrong_values() -> None:
-    built = driver.link(driver.compile_model(BUNDLED, "stm32f746"))
+    built = driver.link(driver.compile_models(driver.load(BUNDLED), "stm32f746"))
     with start(built, device("stm32f746")) as executor:
         with pytest.raises(ConfigError, match="the model has no value for serving_default_image:0"):
             executor.run()
@@ -122,21 +125,24 @@ def test_an_executor_refuses_wrong_values() -> None:
 
 def test_a_model_too_large_for_the_board(shared_models: Path) -> None:
     with pytest.raises(OutOfMemoryError) as caught:
-        driver.compile_model(shared_models / "mlperf_vww_float.tflite", "netduinoplus2")
+        driver.compile_models(
+            driver.load(shared_models / "mlperf_vww_float.tflite"), "netduinoplus2"
+        )
     assert "region 'ram' of netduinoplus2 has 131,072 B, 98,304 B are missing" in caught.value.what
     assert "147,456 B  model/activation_2/Relu" in caught.value.what
 
 
 def test_what_only_the_linker_can_tell_names_the_peak_too(shared_models: Path) -> None:
     # Arena and stack fit the RAM; with the firmware's own buffers they do not.
-    compiled = driver.compile_model(shared_models / "mlperf_vww_float.tflite", "stm32f746")
+    sources = driver.load(shared_models / "mlperf_vww_float.tflite")
+    compiled = driver.compile_models(sources, "stm32f746")
     from dataclasses import replace
 
     ram = compiled.board.region("ram")
-    small = replace(ram, size_bytes=compiled.lowered.plan.arena_bytes + compiled.board.stack_bytes)
+    small = replace(ram, size_bytes=compiled.arena_bytes + compiled.board.stack_bytes)
     regions = tuple(small if r.name == "ram" else r for r in compiled.board.regions)
     board = replace(compiled.board, regions=regions)
-    tight = driver.compile_graph(compiled.source, board, compiled.origin)
+    tight = driver.compile_models(sources, board)
     with pytest.raises(OutOfMemoryError) as caught:
         driver.link(tight, "arm_gcc")
     assert "Live at the peak, step 2 (conv_2d_2):" in caught.value.what

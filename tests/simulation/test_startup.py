@@ -25,7 +25,7 @@ READ_TIMEOUT_S = 20.0
 COMPILERS = [pytest.param("arm_gcc", marks=pytest.mark.needs("arm_gcc")), "zig"]
 QEMU_BOARDS = ("mps2_an500", "netduinoplus2")
 PLACES = [
-    *((board, "unicorn") for board in ("stm32f746g_disco", "nucleo_f746zg", "netduinoplus2")),
+    *((board, "unicorn") for board in ("stm32f746g_disco", "nucleo_f746zg", *QEMU_BOARDS)),
     *(pytest.param(board, "qemu", marks=pytest.mark.needs("qemu")) for board in QEMU_BOARDS),
 ]
 
@@ -199,6 +199,17 @@ def test_the_image_lies_where_the_board_says(
     assert least < image.ram_bytes < least + 256
     assert image.model_flash_bytes == 0
     assert "$" not in "".join(symbols)
+
+
+@pytest.mark.parametrize("toolchain", COMPILERS)
+def test_an_image_is_the_same_in_every_folder(
+    build: Builder, toolchain: str, tmp_path: Path
+) -> None:
+    board, image = build("stm32f746g_disco", toolchain)
+    other = TOOLCHAINS[toolchain].build(artifact_for(board), board, tmp_path / "some where else")
+    for suffix in (".bin", ".hex", ".map"):
+        first, second = (i.elf.with_suffix(suffix).read_bytes() for i in (image, other))
+        assert first == second, suffix
 
 
 @pytest.mark.parametrize("toolchain", COMPILERS)

@@ -81,5 +81,5 @@ def test_a_missing_template_is_named() -> None:
 def test_an_undefined_name_gives_template_and_line() -> None:
     with pytest.raises(TemplateError) as caught:
         render("model_table.c.j2", {"model": "m"})
-    assert caught.value.what == "'ports' is undefined"
+    assert caught.value.what == "'arenas' is undefined"
     assert caught.value.where.startswith("model_table.c.j2:")

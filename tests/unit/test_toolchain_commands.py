@@ -216,6 +216,21 @@ def test_the_host_compiler_falls_back_to_zig_but_never_past_a_variable(
         HostCc().locate()
 
 
+def test_zig_gets_a_cache_that_it_can_write_to(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("ZIG_GLOBAL_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    expected = {"ZIG_GLOBAL_CACHE_DIR": str(tmp_path / "cache" / "zig")}
+    assert zig.cache_environment(tmp_path / "build") == expected
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    expected = {"ZIG_GLOBAL_CACHE_DIR": str(tmp_path / "build" / "zig-cache")}
+    assert zig.cache_environment(tmp_path / "build") == expected
+    monkeypatch.setenv("ZIG_GLOBAL_CACHE_DIR", "/chosen")
+    assert zig.cache_environment(tmp_path / "build") == {}
+
+
 # ---- Building ----------------------------------------------------------------------------
 
 
@@ -306,6 +321,21 @@ def test_a_compiler_that_vanished(tmp_path: Path) -> None:
         )
     assert caught.value.what.startswith("'/nowhere/cc' does not run: ")
     assert caught.value.fix == "run `uhost doctor`"
+
+
+def test_a_compiler_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_build, "TIMEOUT_S", 0.2)
+    with pytest.raises(BuildError) as caught:
+        _build.build_elf(
+            host_artifact(),
+            HOST,
+            tmp_path,
+            compile_command=lambda source: ("sleep", "60"),
+            link_command=lambda objects: ("true",),
+            version="1",
+        )
+    assert caught.value.what == "'sleep' did not end within 0.2 s"
+    assert caught.value.where == "sleep 60"
 
 
 LINKER_MESSAGES = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -75,7 +74,17 @@ def json_option(function: F) -> F:
 
 
 def model_argument(function: F) -> F:
-    """Adds the optional MODEL argument."""
-    return click.argument(
-        "model", required=False, type=click.Path(path_type=Path), metavar="[MODEL]"
+    """Adds the optional MODEL argument: a file, or a folder that `uhost build` made."""
+    return click.argument("model", required=False, metavar="[MODEL]")(function)
+
+
+def models_argument(function: F) -> F:
+    """Adds the MODEL arguments: files, each with a name before it where one is wanted."""
+    return click.argument("models", nargs=-1, metavar="[[NAME=]MODEL]…")(function)
+
+
+def name_option(function: F) -> F:
+    """Adds `--model`."""
+    return click.option(
+        "--model", "name", metavar="NAME", help="Which model, where a build holds several."
     )(function)

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from uhost.cli._console import note
 from uhost.errors import ConfigError
-from uhost.runtime.compiled import Built
-
-
-def model_or_bundled(model: Path | None) -> Path:
-    """Returns the model to use; without one, the bundled model, and says so."""
-    if model is not None:
-        return model
-    from uhost import resources
-
-    bundled = resources.bundled_model()
-    note(f"No model given: using the bundled one, {bundled.name} (handwritten digits).")
-    return bundled
+from uhost.runtime.compiled import Built, Compiled, Source
 
 
 def need_board(board: str | None) -> str:
@@ -32,13 +22,46 @@ def need_board(board: str | None) -> str:
     return board
 
 
-def built(model: Path | None, board: str | None, toolchain: str | None) -> Built:
-    """Returns the image of a model file, or of a folder that `uhost build` made."""
+def loaded(models: Sequence[str]) -> tuple[Source, ...]:
+    """Returns the models given as `path` or `name=path`; without one, the bundled model."""
+    from uhost import driver, resources
+
+    if not models:
+        bundled = resources.bundled_model()
+        note(f"No model given: using the bundled one, {bundled.name} (handwritten digits).")
+        return driver.load(bundled)
+    named: dict[str, str | Path] = {}
+    for text in models:
+        name, equals, path = text.partition("=")
+        given = (name, path) if equals and not Path(text).exists() else (Path(text).stem, text)
+        if given[0] in named:
+            raise ConfigError(
+                f"two models have the name '{given[0]}'",
+                where=f"{named[given[0]]} and {given[1]}",
+                fix="give one another name: name=path",
+            )
+        named[given[0]] = given[1]
+    return driver.load(named)
+
+
+def pick(compiled: Compiled, name: str | None) -> int:
+    """Returns the place of the model to use; raises `ConfigError` where it is not clear."""
+    if name is not None:
+        return compiled.index(name)
+    if len(compiled.models) > 1:
+        raise ConfigError(
+            f"the build holds {len(compiled.models)} models",
+            fix=f"add --model, one of: {', '.join(compiled.names)}",
+        )
+    return 0
+
+
+def built(models: Sequence[str], board: str | None, toolchain: str | None) -> Built:
+    """Returns the image of model files, or of a folder that `uhost build` made."""
     from uhost import driver
     from uhost.runtime import build_folder
 
-    if model is not None and model.is_dir():
-        return build_folder.read(model, driver.compile_graph, board, toolchain)
-    path = model_or_bundled(model)
-    compiled = driver.compile_model(path, need_board(board))
-    return driver.link(compiled, toolchain)
+    if len(models) == 1 and Path(models[0]).is_dir():
+        return build_folder.read(Path(models[0]), driver.compile_models, board, toolchain)
+    name = need_board(board)
+    return driver.link(driver.compile_models(loaded(models), name), toolchain)

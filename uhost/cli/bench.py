@@ -7,18 +7,24 @@ from pathlib import Path
 import click
 
 from uhost.cli._console import progress, show
-from uhost.cli._options import board_option, json_option, runner_option, toolchain_option
+from uhost.cli._options import (
+    board_option,
+    json_option,
+    models_argument,
+    runner_option,
+    toolchain_option,
+)
 from uhost.cli._work import built as build_model
 
 
 @click.command()
-@click.argument("models", nargs=-1, type=click.Path(path_type=Path), metavar="MODEL…")
+@models_argument
 @board_option
 @runner_option
 @toolchain_option
 @json_option
 def command(
-    models: tuple[Path, ...],
+    models: tuple[str, ...],
     board: str | None,
     on: str | None,
     toolchain: str | None,
@@ -38,16 +44,18 @@ def command(
 
     results = []
     with progress("Measuring") as update:
-        for model in models or (None,):
-            update(model.stem if model else "the bundled model")
-            built = build_model(model, board, toolchain)
-            graph = built.compiled.lowered.graph
-            golden = model.with_suffix(".golden.npz") if model else None
-            if golden is not None and golden.is_file():
-                samples = read_samples(golden, graph).items
-            else:
-                samples = (random_sample(graph),)
-            results.append(measure(built, device(built.compiled.board, on), samples))
+        for given in models or (None,):
+            update(given or "the bundled model")
+            built = build_model([given] if given else [], board, toolchain)
+            where = device(built.compiled.board, on)
+            golden = Path(given.rpartition("=")[2]).with_suffix(".golden.npz") if given else None
+            for index, model in enumerate(built.compiled.models):
+                graph = model.lowered.graph
+                if golden is not None and golden.is_file():
+                    samples = read_samples(golden, graph).items
+                else:
+                    samples = (random_sample(graph),)
+                results.append(measure(built, where, samples, index))
     if as_json:
         click.echo(records.results_json([records.evaluation_record(r) for r in results]))
     else:

@@ -7,12 +7,12 @@ from pathlib import Path
 import click
 
 from uhost.cli._console import progress, show
-from uhost.cli._options import board_option, json_option, model_argument, toolchain_option
-from uhost.cli._work import model_or_bundled, need_board
+from uhost.cli._options import board_option, json_option, models_argument, toolchain_option
+from uhost.cli._work import loaded, need_board
 
 
 @click.command()
-@model_argument
+@models_argument
 @board_option
 @click.option(
     "-o",
@@ -24,12 +24,17 @@ from uhost.cli._work import model_or_bundled, need_board
 @toolchain_option
 @json_option
 def command(
-    model: Path | None, board: str | None, output: Path | None, toolchain: str | None, as_json: bool
+    models: tuple[str, ...],
+    board: str | None,
+    output: Path | None,
+    toolchain: str | None,
+    as_json: bool,
 ) -> None:
-    """Build the firmware of MODEL for a board.
+    """Build the firmware of MODELs for a board.
 
     Writes firmware.elf, .bin, .hex and .map, the generated C, and manifest.json. Without
-    MODEL, the bundled one. `run`, `verify` and `bench` take the folder in place of a model.
+    MODEL, the bundled one; several share one image and one arena. `run`, `verify` and
+    `bench` take the folder in place of a model.
 
     Example: uhost build kws.tflite --board stm32f746
     """
@@ -40,11 +45,13 @@ def command(
     from uhost.report.units import kib
     from uhost.runtime import build_folder
 
-    path, name = model_or_bundled(model), need_board(board)
+    name = need_board(board)
+    sources = loaded(models)
+    title = "-".join(source.graph.name for source in sources)
     with progress("Building") as update:
         update("compiling the model")
-        compiled = driver.compile_model(path, name)
-        folder = output or Path("build") / f"{path.stem}-{Path(name).stem}"
+        compiled = driver.compile_models(sources, name)
+        folder = output or Path("build") / f"{title}-{Path(name).stem}"
         update("compiling the C")
         built = driver.link(compiled, toolchain, folder)
         manifest = build_folder.write(built)
@@ -52,7 +59,7 @@ def command(
         click.echo(results_json([{**msgspec.to_builtins(manifest), "folder": str(folder)}]))
         return
     show(
-        f"Built {path.name} for {name} with {built.image.toolchain}",
+        f"Built {title} for {name} with {built.image.toolchain}",
         f"  flash  {kib(manifest.image_flash_bytes)}, of which the model "
         f"{kib(manifest.model_flash_bytes)}",
         f"  RAM    {kib(manifest.image_ram_bytes)}, of which the arena {kib(manifest.arena_bytes)}",

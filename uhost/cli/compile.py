@@ -10,12 +10,12 @@ from pathlib import Path
 import click
 
 from uhost.cli._console import progress, show
-from uhost.cli._options import board_option, json_option, model_argument
-from uhost.cli._work import model_or_bundled, need_board
+from uhost.cli._options import board_option, json_option, models_argument
+from uhost.cli._work import loaded, need_board
 
 
 @click.command()
-@model_argument
+@models_argument
 @board_option
 @click.option(
     "-o",
@@ -26,8 +26,8 @@ from uhost.cli._work import model_or_bundled, need_board
     help="A folder, or a file that ends in .tar.",
 )
 @json_option
-def command(model: Path | None, board: str | None, output: Path, as_json: bool) -> None:
-    """Compile MODEL to C for a board: model.c and model.h.
+def command(models: tuple[str, ...], board: str | None, output: Path, as_json: bool) -> None:
+    """Compile MODELs to C for a board: model.c and model.h.
 
     The two files need a C11 compiler and nothing else. They are yours.
 
@@ -38,34 +38,39 @@ def command(model: Path | None, board: str | None, output: Path, as_json: bool) 
     from uhost.report.records import results_json
     from uhost.report.units import kib
 
-    path, name = model_or_bundled(model), need_board(board)
+    name = need_board(board)
     with progress("Compiling"):
-        compiled = driver.compile_model(path, name)
+        compiled = driver.compile_models(loaded(models), name)
         sources = driver.model_sources(compiled)
     if output.suffix == ".tar":
         write_file(output, _tar(sources.files))
     else:
         Artifact(sources.files).write(output)
-    plan = compiled.lowered.plan
     if as_json:
-        record = {
-            "model": compiled.lowered.graph.name,
-            "board": name,
-            "output": str(output),
-            "files": list(sources.files),
-            "digest": sources.digest(),
-            "arena_bytes": plan.arena_bytes,
-            "arena_lower_bound_bytes": plan.lower_bound_bytes,
-            "constant_bytes": compiled.lowered.constant_bytes(),
-        }
-        click.echo(results_json([record]))
+        records = [
+            {
+                "model": model.lowered.graph.name,
+                "board": name,
+                "output": str(output),
+                "files": list(sources.files),
+                "digest": sources.digest(),
+                "arena_bytes": model.lowered.plan.arena_bytes,
+                "arena_lower_bound_bytes": model.lowered.plan.lower_bound_bytes,
+                "constant_bytes": model.lowered.constant_bytes(),
+            }
+            for model in compiled.models
+        ]
+        click.echo(results_json(records))
         return
-    show(
-        f"Compiled {path.name} for {name}",
-        f"  weights and tables  {kib(compiled.lowered.constant_bytes())}",
-        f"  arena               {kib(plan.arena_bytes)}, lower bound {kib(plan.lower_bound_bytes)}",
-        f"  in                  {output}: {', '.join(sources.files)}",
-    )
+    for model in compiled.models:
+        plan = model.lowered.plan
+        show(
+            f"Compiled {model.source.file_name} for {name}",
+            f"  weights and tables  {kib(model.lowered.constant_bytes())}",
+            f"  arena               {kib(plan.arena_bytes)}, lower bound "
+            f"{kib(plan.lower_bound_bytes)}",
+        )
+    show(f"  in                  {output}: {', '.join(sources.files)}")
 
 
 def _tar(files: Mapping[str, bytes]) -> bytes:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from uhost.cli._console import show
 from uhost.cli._options import json_option, model_argument
-from uhost.cli._work import model_or_bundled
+from uhost.cli._work import loaded
 
 if TYPE_CHECKING:
     from uhost.ir.graph import BoundOperator
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 @click.command()
 @model_argument
 @json_option
-def command(model: Path | None, as_json: bool) -> None:
+def command(model: str | None, as_json: bool) -> None:
     """Show MODEL's operators, shapes, MACs, weights and quantisation.
 
     A model with operators that uhost lacks is reported with all of them at once
@@ -27,18 +26,17 @@ def command(model: Path | None, as_json: bool) -> None:
 
     Example: uhost inspect kws.tflite
     """
-    from uhost.frontends._frontend import load_model
     from uhost.report.records import results_json
 
-    path = model_or_bundled(model)
-    graph = load_model(path)
+    [source] = loaded([model] if model else [])
+    graph = source.graph
     rows = [_row(bound) for bound in graph.bound_operators()]
     inputs = [_port(graph.tensors[name]) for name in graph.inputs]
     outputs = [_port(graph.tensors[name]) for name in graph.outputs]
     constants = [t for t in graph.tensors.values() if t.is_constant]
     record = {
         "model": graph.name,
-        "file_bytes": path.stat().st_size,
+        "file_bytes": len(source.content),
         "inputs": inputs,
         "outputs": outputs,
         "operators": rows,

@@ -13,10 +13,12 @@ from uhost.cli._options import (
     board_option,
     json_option,
     model_argument,
+    name_option,
     runner_option,
     toolchain_option,
 )
 from uhost.cli._work import built as build_model
+from uhost.cli._work import pick
 
 if TYPE_CHECKING:
     from uhost.ir.tensor import Array
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @model_argument
+@name_option
 @board_option
 @runner_option
 @click.option(
@@ -44,7 +47,8 @@ if TYPE_CHECKING:
 @toolchain_option
 @json_option
 def command(
-    model: Path | None,
+    model: str | None,
+    name: str | None,
     board: str | None,
     on: str | None,
     source: Path | None,
@@ -67,9 +71,11 @@ def command(
     from uhost.runtime.samples import Samples, random_sample, read_samples
 
     with progress("Building"):
-        built = build_model(model, board, toolchain)
-    graph = built.compiled.lowered.graph
-    source = source or resources.bundled_samples(built.compiled.origin[1])
+        built = build_model([model] if model else [], board, toolchain)
+    index = pick(built.compiled, name)
+    chosen = built.compiled.models[index]
+    graph = chosen.lowered.graph
+    source = source or resources.bundled_samples(chosen.source.content)
     if source is not None:
         samples = read_samples(source, graph)
     else:
@@ -77,7 +83,7 @@ def command(
         samples = Samples((random_sample(graph),))
     where = device(built.compiled.board, on)
     with progress("Running") as update:
-        result = measure(built, where, samples.items, layers=verify, progress=update)
+        result = measure(built, where, samples.items, index, layers=verify, progress=update)
     if target is not None:
         _write_outputs(target, result.outputs)
     if as_json:

@@ -11,14 +11,17 @@ from uhost.cli._options import (
     board_option,
     json_option,
     model_argument,
+    name_option,
     runner_option,
     toolchain_option,
 )
 from uhost.cli._work import built as build_model
+from uhost.cli._work import pick
 
 
 @click.command()
 @model_argument
+@name_option
 @board_option
 @runner_option
 @click.option(
@@ -30,7 +33,8 @@ from uhost.cli._work import built as build_model
 @toolchain_option
 @json_option
 def command(
-    model: Path | None,
+    model: str | None,
+    name: str | None,
     board: str | None,
     on: str | None,
     golden: Path | None,
@@ -52,13 +56,15 @@ def command(
     from uhost.runtime.samples import random_sample, read_samples
 
     with progress("Building"):
-        built = build_model(model, board, toolchain)
-    graph = built.compiled.lowered.graph
-    golden = golden or resources.bundled_samples(built.compiled.origin[1])
+        built = build_model([model] if model else [], board, toolchain)
+    index = pick(built.compiled, name)
+    chosen = built.compiled.models[index]
+    graph = chosen.lowered.graph
+    golden = golden or resources.bundled_samples(chosen.source.content)
     samples = read_samples(golden, graph).items if golden else (random_sample(graph),)
     where = device(built.compiled.board, on)
     with progress("Verifying") as update:
-        result = measure(built, where, samples, layers=True, progress=update)
+        result = measure(built, where, samples, index, layers=True, progress=update)
     if as_json:
         click.echo(records.results_json([records.evaluation_record(result)]))
     else:

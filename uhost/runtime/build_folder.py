@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,8 +12,7 @@ from uhost.codegen.artifact import write_file
 from uhost.config.board import Board, load_board
 from uhost.errors import ConfigError
 from uhost.frontends._frontend import load_model
-from uhost.ir.graph import Graph
-from uhost.runtime.compiled import Built, Compiled
+from uhost.runtime.compiled import Built, Compiled, CompiledModel, Source
 from uhost.toolchain._build import ELF
 from uhost.toolchain._elf import embedded_image, host_image
 
@@ -22,11 +21,10 @@ _BOARD_FOLDER = "board"
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a build folder holds. `digest` identifies the generated files."""
+    """What a build folder holds: `models` is name → file, `digest` that of the generated files."""
 
     uhost: str
-    model: str
-    name: str
+    models: dict[str, str]
     board: str
     toolchain: str
     numerics: str
@@ -39,24 +37,24 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def write(built: Built) -> Manifest:
-    """Writes the model, the user's board file if there is one, and the manifest.
+    """Writes the models, the user's board file if there is one, and the manifest.
 
     They lie beside the image, so that the folder can be moved. Returns the manifest.
     """
     compiled, image, folder = built.compiled, built.image, built.folder
-    file_name, content = compiled.origin
-    write_file(folder / file_name, content)
+    files = {m.source.graph.name: _stored_name(m) for m in compiled.models}
+    for model in compiled.models:
+        write_file(folder / files[model.source.graph.name], model.source.content)
     for path, text in _board_files(compiled.board):
         write_file(folder / path, text)
     manifest = Manifest(
         uhost=__version__,
-        model=file_name,
-        name=compiled.lowered.identifier,
+        models=files,
         board=compiled.board.name,
         toolchain=image.toolchain,
         numerics=compiled.config.numerics,
         digest=compiled.digest,
-        arena_bytes=compiled.lowered.plan.arena_bytes,
+        arena_bytes=compiled.arena_bytes,
         model_flash_bytes=image.model_flash_bytes,
         image_flash_bytes=image.flash_bytes,
         image_ram_bytes=image.ram_bytes,
@@ -65,6 +63,11 @@ def write(built: Built) -> Manifest:
     text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
     write_file(folder / MANIFEST, text + b"\n")
     return manifest
+
+
+def _stored_name(model: CompiledModel) -> str:
+    """Returns a file name that is unique in the folder: the model's name, the file's suffix."""
+    return f"{model.name}{Path(model.source.file_name).suffix}"
 
 
 def _board_files(board: Board) -> Iterator[tuple[str, bytes]]:
@@ -79,7 +82,7 @@ def _board_files(board: Board) -> Iterator[tuple[str, bytes]]:
 
 def read(
     folder: Path,
-    compile_graph: Callable[[Graph, Board, tuple[str, bytes]], Compiled],
+    compile_models: Callable[[Sequence[Source], Board], Compiled],
     board: str | None = None,
     toolchain: str | None = None,
 ) -> Built:
@@ -111,9 +114,12 @@ def read(
                 where=str(path),
                 fix=f"leave out --{what}, or build again",
             )
-    model = folder / manifest.model
-    graph = load_model(model)
-    compiled = compile_graph(graph, stored, (manifest.model, model.read_bytes()))
+    sources = []
+    for name, file_name in manifest.models.items():
+        model = folder / file_name
+        graph = load_model(model, name)
+        sources.append(Source(graph, file_name, model.read_bytes()))
+    compiled = compile_models(sources, stored)
     if compiled.digest != manifest.digest:
         raise ConfigError(
             f"the build does not match what uhost {__version__} makes of its model"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from uhost.codegen.lowered import Lowered
 from uhost.ir.graph import Graph
 from uhost.ir.tensor import Array
 from uhost.ops._op import OPERATORS, evaluate
@@ -109,18 +110,20 @@ def measure(
     built: Built,
     device: Device,
     samples: Sequence[Sample],
+    index: int = 0,
     *,
     layers: bool = False,
     count: bool = True,
     progress: Progress = lambda text: None,
 ) -> Evaluation:
-    """Returns the figures of `samples` run in order, with no reset between them.
+    """Returns the figures of model `index`, its `samples` run in order without a reset.
 
     Outputs are compared with what a sample expects. With `layers`, every tensor of the
     first sample is compared with the numpy reference as well. With `count`, the first
     sample's instructions are counted where the runner can.
     """
-    graph = built.compiled.lowered.graph
+    lowered = built.compiled.models[index].lowered
+    graph = lowered.graph
     comparisons: list[Comparison] = []
     outputs: list[tuple[Array, ...]] = []
     stacks: list[int] = []
@@ -128,9 +131,9 @@ def measure(
     cycles: int | None = None
     if layers:
         progress("comparing every layer")
-        with start(built, device) as executor:
+        with start(built, device, index) as executor:
             comparisons += compare_layers(executor, graph, samples[0])
-    with start(built, device) as executor:
+    with start(built, device, index) as executor:
         for number, sample in enumerate(samples):
             progress(f"running sample {number + 1} of {len(samples)}")
             for index, value in sample.inputs.items():
@@ -153,7 +156,7 @@ def measure(
                         expected,
                     )
                 )
-    return _figures(built, device, counts, cycles, stacks, comparisons, outputs)
+    return _figures(built, lowered, device, counts, cycles, stacks, comparisons, outputs)
 
 
 def compare_layers(executor: GraphModule, graph: Graph, sample: Sample) -> list[Comparison]:
@@ -165,9 +168,8 @@ def compare_layers(executor: GraphModule, graph: Graph, sample: Sample) -> list[
     return [compare(name, "reference", made[name], reference[name]) for name in made]
 
 
-def operator_figures(built: Built, counts: RunCounts | None) -> tuple[OperatorFigures, ...]:
+def operator_figures(lowered: Lowered, counts: RunCounts | None) -> tuple[OperatorFigures, ...]:
     """Returns MACs and instructions per operator; a view costs nothing."""
-    lowered = built.compiled.lowered
     calls = list(counts.calls) if counts is not None else None
     if calls is not None and len(calls) != len(lowered.selections):
         calls = None
@@ -185,6 +187,7 @@ def operator_figures(built: Built, counts: RunCounts | None) -> tuple[OperatorFi
 
 def _figures(
     built: Built,
+    lowered: Lowered,
     device: Device,
     counts: RunCounts | None,
     cycles: int | None,
@@ -192,10 +195,10 @@ def _figures(
     comparisons: list[Comparison],
     outputs: list[tuple[Array, ...]],
 ) -> Evaluation:
-    plan, image = built.compiled.lowered.plan, built.image
+    plan, image = lowered.plan, built.image
     stack = max(stacks) if stacks else None
     return Evaluation(
-        model=built.compiled.lowered.graph.name,
+        model=lowered.graph.name,
         board=device.board.name,
         runner=device.runner,
         toolchain=image.toolchain,
@@ -209,7 +212,7 @@ def _figures(
         stack_bytes=stack,
         model_ram_bytes=None if stack is None else plan.arena_bytes + stack,
         image_ram_bytes=image.ram_bytes,
-        operators=operator_figures(built, counts),
+        operators=operator_figures(lowered, counts),
         comparisons=tuple(comparisons),
         outputs=tuple(outputs),
     )

@@ -7,14 +7,14 @@ from types import TracebackType
 
 import numpy as np
 
-from uhost.codegen.emit import Lowered
+from uhost.codegen.lowered import Lowered
 from uhost.errors import ConfigError
 from uhost.ir.tensor import Array, Tensor
 from uhost.ops._op import OPERATORS
-from uhost.rpc.session import RunReport, Session
-from uhost.runners._runner import CountsInstructions, RunCounts
+from uhost.rpc.session import RunReport
+from uhost.runners._runner import RunCounts
+from uhost.runtime._connection import Connection
 from uhost.runtime.device import Device
-from uhost.transport._transport import Transport
 
 # The slowest executor that is waited for: one multiply-accumulate a microsecond, and a
 # generous constant for simulators that start cold.
@@ -29,15 +29,11 @@ class GraphModule:
     the host, simulators and boards, because all of them speak RPC.
     """
 
-    def __init__(
-        self, lowered: Lowered, device: Device, transport: Transport, session: Session
-    ) -> None:
+    def __init__(self, lowered: Lowered, device: Device, connection: Connection) -> None:
         self.device = device
         self.lowered = lowered
-        self._transport = transport
-        self._session = session
-        graph = lowered.graph
-        macs = sum(OPERATORS[b.kind].macs(b) for b in graph.bound_operators())
+        self._connection = connection
+        macs = sum(OPERATORS[b.kind].macs(b) for b in lowered.graph.bound_operators())
         self._timeout_s = _SECONDS_AT_LEAST + _SECONDS_PER_MAC * macs
         self._inputs: dict[int, bytes] = {}
 
@@ -54,8 +50,7 @@ class GraphModule:
 
     def close(self) -> None:
         """Stops the executor and releases the device."""
-        self._session.close()
-        self._transport.close()
+        self._connection.close()
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -96,45 +91,43 @@ class GraphModule:
         for name, value in inputs.items():
             self.set_input(name, value)
         self._upload()
-        return self._session.run(0, timeout_s=self._timeout_s)
+        return self._connection.run(self._timeout_s)
 
     def get_output(self, key: int | str = 0) -> Array:
         """Returns an output of the last run."""
         index = _index(self.outputs, key, "output")
         tensor = self.outputs[index]
-        return _array(tensor, self._session.read_output(0, index))
+        return self._read(tensor)
 
     def run_layers(self) -> dict[str, Array]:
         """Runs operator by operator and returns every tensor, read right after it was made."""
-        graph, plan = self.lowered.graph, self.lowered.plan
+        graph = self.lowered.graph
         self._upload()
         made: dict[str, Array] = {}
         for index, operator in enumerate(graph.operators):
-            self._session.run_operator(0, index, timeout_s=self._timeout_s)
-            for name in operator.outputs:
-                tensor = graph.tensors[name]
-                content = self._session.read(0, plan.offset(name), tensor.size_bytes)
-                made[name] = _array(tensor, content)
+            self._connection.run_operator(index, self._timeout_s)
+            made.update({name: self._read(graph.tensors[name]) for name in operator.outputs})
         return made
 
     def profile(self) -> dict[str, int | None]:
         """Returns operator name → device cycles; None where the device has no counter."""
         self._upload()
         return {
-            operator.name: self._session.run_operator(0, index, timeout_s=self._timeout_s)
+            operator.name: self._connection.run_operator(index, self._timeout_s)
             for index, operator in enumerate(self.lowered.graph.operators)
         }
 
     def watch(self) -> None:
         """Counts the instructions of the next runs, where the runner can."""
-        if isinstance(self._transport, CountsInstructions):
-            self._transport.watch(f"{self.lowered.identifier}_run")
+        self._connection.watch()
 
     def counts(self) -> RunCounts | None:
         """Returns the last watched run's instruction counts; None where none were counted."""
-        if isinstance(self._transport, CountsInstructions):
-            return self._transport.counts()
-        return None
+        return self._connection.counts()
+
+    def _read(self, tensor: Tensor) -> Array:
+        content = self._connection.read(self.lowered.plan.offset(tensor.name), tensor.size_bytes)
+        return np.frombuffer(content, tensor.dtype.numpy).reshape(tensor.shape).copy()
 
     def _upload(self) -> None:
         missing = [t.name for i, t in enumerate(self.inputs) if i not in self._inputs]
@@ -144,7 +137,8 @@ class GraphModule:
                 fix="call set_input for every input before run",
             )
         for index, content in self._inputs.items():
-            self._session.write_input(0, index, content)
+            offset = self.lowered.plan.offset(self.inputs[index].name)
+            self._connection.write(offset, content)
 
 
 def _index(tensors: Sequence[Tensor], key: int | str, noun: str) -> int:
@@ -155,10 +149,6 @@ def _index(tensors: Sequence[Tensor], key: int | str, noun: str) -> int:
         return key
     listed = ", ".join(f"{i} '{name}'" for i, name in enumerate(names))
     raise ConfigError(f"the model has no {noun} {key!r}", fix=f"it has: {listed}")
-
-
-def _array(tensor: Tensor, content: bytes) -> Array:
-    return np.frombuffer(content, tensor.dtype.numpy).reshape(tensor.shape).copy()
 
 
 def _shape(shape: tuple[int, ...]) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from uhost.errors import ConfigError
 from uhost.rpc.session import Session
 from uhost.runners._runner import RUNNERS
+from uhost.runtime._connection import RemoteConnection
 from uhost.runtime.compiled import Built, Compile, Compiled, Link
 from uhost.runtime.device import Device
 from uhost.runtime.graph_module import GraphModule
@@ -17,30 +18,27 @@ Factory = Callable[[Device], GraphModule]
 class Module:
     """`module["name"](device)` gives an executor; the module itself never changes.
 
-    A module built for a board also runs on `uhost.cpu(0)`: its graph is compiled for
+    A module built for a board also runs on `uhost.cpu(0)`: its graphs are compiled for
     this machine on first use.
     """
 
-    def __init__(self, models: Mapping[str, Compiled], compile_for: Compile, link: Link) -> None:
-        self._models = dict(models)
+    def __init__(self, compiled: Compiled, compile_for: Compile, link: Link) -> None:
+        self._compiled = compiled
         self._compile_for = compile_for
         self._link = link
 
     def __getitem__(self, name: str) -> Factory:
         """Returns the factory of the model `name`."""
-        if name not in self._models:
-            raise ConfigError(
-                f"the module has no model '{name}'", fix=f"it has: {', '.join(self._models)}"
-            )
-        return lambda device: self._create(self._models[name], device)
+        index = self._compiled.index(name)
+        return lambda device: self._create(index, device)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The models in the module."""
-        return tuple(self._models)
+        return self._compiled.names
 
-    def _create(self, compiled: Compiled, device: Device) -> GraphModule:
-        wanted = device.board
+    def _create(self, index: int, device: Device) -> GraphModule:
+        compiled, wanted = self._compiled, device.board
         if wanted.board != compiled.board.board:
             if wanted.target.kind != compiled.config.host.kind:
                 raise ConfigError(
@@ -49,11 +47,12 @@ class Module:
                     fix=f"build with board='{wanted.name}', or run on uhost.cpu(0)",
                 )
             compiled = self._compile_for(compiled, wanted)
-        return start(self._link(compiled), device)
+        return start(self._link(compiled), device, index)
 
 
-def start(built: Built, device: Device) -> GraphModule:
-    """Returns an executor: starts the image on the device and shakes hands with it."""
+def start(built: Built, device: Device, index: int = 0) -> GraphModule:
+    """Returns an executor of model `index`: starts the image and shakes hands with it."""
+    model = built.compiled.models[index]
     transport = RUNNERS[device.runner].start(built.image, device.board)
     session = Session(
         transport,
@@ -65,4 +64,5 @@ def start(built: Built, device: Device) -> GraphModule:
     except BaseException:
         transport.close()
         raise
-    return GraphModule(built.compiled.lowered, device, transport, session)
+    connection = RemoteConnection(transport, session, index, model.name)
+    return GraphModule(model.lowered, device, connection)

@@ -8,9 +8,10 @@ All paths in the vectors are relative to the build folder, where the programs ru
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 
@@ -20,6 +21,7 @@ from uhost.errors import BuildError, OutOfMemoryError, ToolNotFoundError
 
 ELF = "firmware.elf"
 LINKER_SCRIPT = "firmware/memory.ld"
+TIMEOUT_S = 600
 
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
 # Floats are rounded after every operation, as the reference does: no contraction to FMA.
@@ -58,12 +60,14 @@ def build_elf(
     compile_command: Callable[[str], Sequence[str]],
     link_command: Callable[[Sequence[str]], Sequence[str]],
     version: str,
+    environment: Mapping[str, str] | None = None,
 ) -> Path:
     """Returns the path of the linked program, built in `folder`.
 
-    An object is compiled again when its command, the compiler's version, its source or any
-    header changed. Raises `BuildError` with the first messages of the compiler or linker,
-    `OutOfMemoryError` when a memory region overflows.
+    `environment` adds variables to those of this process. An object is compiled again when
+    its command, the compiler's version, its source or any header changed. Raises `BuildError`
+    with the first messages of the compiler or linker, `OutOfMemoryError` when a memory region
+    overflows.
     """
     folder.mkdir(parents=True, exist_ok=True)
     artifact.write(folder)
@@ -75,14 +79,14 @@ def build_elf(
     commands = {source: tuple(compile_command(source)) for source in sources}
     with ThreadPoolExecutor(max_workers=_JOBS) as jobs:
         pending = [
-            jobs.submit(_compile, folder, source, command, headers.digest())
+            jobs.submit(_compile, folder, source, command, headers.digest(), environment)
             for source, command in commands.items()
         ]
     for job in pending:
         job.result()
     elf = folder / ELF
     elf.unlink(missing_ok=True)
-    result = _run(folder, link_command([object_of(source) for source in sources]))
+    result = _run(folder, link_command([object_of(source) for source in sources]), environment)
     if result.returncode:
         _raise_overflow(result.stderr, board)
         raise BuildError(
@@ -93,7 +97,13 @@ def build_elf(
     return elf
 
 
-def _compile(folder: Path, source: str, command: Sequence[str], headers: bytes) -> None:
+def _compile(
+    folder: Path,
+    source: str,
+    command: Sequence[str],
+    headers: bytes,
+    environment: Mapping[str, str] | None,
+) -> None:
     """Compiles one source unless its stamp says that the object is current."""
     object_path = folder / object_of(source)
     stamp_path = object_path.with_name(object_path.name + ".stamp")
@@ -104,7 +114,7 @@ def _compile(folder: Path, source: str, command: Sequence[str], headers: bytes) 
         return
     object_path.parent.mkdir(parents=True, exist_ok=True)
     stamp_path.unlink(missing_ok=True)
-    result = _run(folder, command)
+    result = _run(folder, command, environment)
     if result.returncode:
         raise BuildError(
             f"the compiler refused {source}: {_excerpt(result.stderr)}",
@@ -114,7 +124,9 @@ def _compile(folder: Path, source: str, command: Sequence[str], headers: bytes) 
     stamp_path.write_text(stamp)
 
 
-def _run(folder: Path, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def _run(
+    folder: Path, command: Sequence[str], environment: Mapping[str, str] | None
+) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
             command,
@@ -123,8 +135,16 @@ def _run(folder: Path, command: Sequence[str]) -> subprocess.CompletedProcess[st
             capture_output=True,
             text=True,
             errors="replace",
+            timeout=TIMEOUT_S,
+            env={**os.environ, **environment} if environment else None,
             check=False,
         )
+    except subprocess.TimeoutExpired:
+        raise BuildError(
+            f"'{command[0]}' did not end within {TIMEOUT_S} s",
+            where=" ".join(command),
+            fix="run the command by hand in the build folder",
+        ) from None
     except OSError as cause:
         raise ToolNotFoundError(
             f"'{command[0]}' does not run: {cause}", where=command[0], fix="run `uhost doctor`"

@@ -14,7 +14,7 @@ from uhost.toolchain import _build
 from uhost.toolchain._elf import host_image
 from uhost.toolchain._programs import Program
 from uhost.toolchain._toolchain import Image, Located
-from uhost.toolchain.zig import DEFAULTS_OFF, locate_zig
+from uhost.toolchain.zig import DEFAULTS_OFF, cache_environment, locate_zig
 
 PROGRAM = Program(name="cc", variable="UHOST_HOST_CC", install="apt-get install gcc libc6-dev")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -96,6 +96,7 @@ class HostCc:
             lambda source: compile_command(located.argv, source, includes, self.sanitize),
             lambda objects: link_command(located.argv, objects, self.sanitize),
             located.version,
+            cache_environment(folder) if is_zig(located.argv) else None,
         )
         return host_image(elf, self.name)
 

@@ -7,6 +7,7 @@ that no C library is needed.
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,6 +45,24 @@ def locate_zig() -> Located:
         )
     zig = (sys.executable, "-m", "ziglang")
     return Located((*zig, "cc"), f"zig {version_of(zig, 'version')}")
+
+
+def cache_environment(folder: Path) -> dict[str, str]:
+    """Returns the variable that gives Zig a cache it can write to.
+
+    Its own choice is the user's cache; without a home, or with one that is read-only, the
+    cache goes into the build folder.
+    """
+    if "ZIG_GLOBAL_CACHE_DIR" in os.environ:
+        return {}
+    try:
+        base = os.environ.get("XDG_CACHE_HOME")
+        cache = (Path(base) if base else Path.home() / ".cache") / "zig"
+        cache.mkdir(parents=True, exist_ok=True)
+        writable = os.access(cache, os.W_OK)
+    except (OSError, RuntimeError):
+        writable = False
+    return {"ZIG_GLOBAL_CACHE_DIR": str(cache if writable else folder.resolve() / "zig-cache")}
 
 
 def compile_command(
@@ -110,6 +129,7 @@ class Zig:
             lambda source: compile_command(located.argv, board.target, source, includes),
             lambda objects: link_command(located.argv, board.target, objects),
             located.version,
+            cache_environment(folder),
         )
         return embedded_image(elf, self.name)
 

@@ -16,8 +16,8 @@
  * Inputs lie in the arena and their bytes are reused: write every input before every run.
  * Outputs stay until the next run.
  */
-#ifndef POINTWISE_ODD_CHANNELS_MODEL_H
-#define POINTWISE_ODD_CHANNELS_MODEL_H
+#ifndef UHOST_MODEL_POINTWISE_ODD_CHANNELS_H
+#define UHOST_MODEL_POINTWISE_ODD_CHANNELS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,8 +48,9 @@ extern "C" {
 
 enum pointwise_odd_channels_status {
     POINTWISE_ODD_CHANNELS_OK = 0,
-    POINTWISE_ODD_CHANNELS_BAD_ARENA = 1,   /* null, or not aligned to 8 bytes */
-    POINTWISE_ODD_CHANNELS_BAD_OPERATOR = 2 /* no operator of that index */
+    POINTWISE_ODD_CHANNELS_BAD_ARENA = 1, /* null, or not aligned to 8 bytes */
+    POINTWISE_ODD_CHANNELS_BAD_OPERATOR = 2, /* no operator of that index */
+    POINTWISE_ODD_CHANNELS_BAD_PARAMS = 3 /* null, not aligned, or not this model's weights */
 };
 
 static inline int8_t *pointwise_odd_channels_input_0(void *arena)
@@ -66,10 +67,12 @@ static inline const int8_t *pointwise_odd_channels_output_0(const void *arena)
 enum pointwise_odd_channels_status pointwise_odd_channels_run(void *arena);
 
 /* Runs one operator: for profilers, and for checking a model layer by layer. */
-enum pointwise_odd_channels_status pointwise_odd_channels_run_operator(void *arena, uint32_t index);
+enum pointwise_odd_channels_status pointwise_odd_channels_run_operator(
+    void *arena,
+    uint32_t index);
 
 #ifdef __cplusplus
 }
 #endif
 
-#endif /* POINTWISE_ODD_CHANNELS_MODEL_H */
+#endif /* UHOST_MODEL_POINTWISE_ODD_CHANNELS_H */

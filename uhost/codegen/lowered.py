@@ -1,0 +1,106 @@
+"""Lowered: one model with a kernel for every operator and a place for every tensor."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from uhost.codegen.names import identifier
+from uhost.ir.graph import Graph
+from uhost.ir.tensor import Array
+from uhost.kernels._kernel import Constant, Selection
+from uhost.planner.plan import MemoryPlan
+
+PARAMS_MAGIC = b"uhostprm"
+PARAMS_HEADER_BYTES = 48
+PARAMS_ALIGNMENT_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """One model ready to be printed: graph, kernel per operator, memory plan."""
+
+    graph: Graph
+    selections: Mapping[str, Selection]
+    plan: MemoryPlan
+
+    @property
+    def identifier(self) -> str:
+        """The model's name as a C identifier."""
+        return identifier(self.graph.name)
+
+    def constants(self) -> dict[str, Constant]:
+        """Returns every constant by `operator.role`: what kernels pack, and constant operands."""
+        found: dict[str, Constant] = {}
+        for operator in self.graph.operators:
+            selection = self.selections.get(operator.name)
+            if selection is None:
+                continue
+            bound = self.graph.bind(operator)
+            for parameter in selection.call.parameters:
+                if parameter.source == "constant":
+                    constant = selection.call.constants[parameter.index]
+                elif parameter.source == "input" and bound.input(parameter.index).is_constant:
+                    tensor = bound.input(parameter.index)
+                    role = f"input_{parameter.index}"
+                    constant = Constant(role, tensor.constant(), tensor.dtype.size_bytes)
+                else:
+                    continue
+                found[f"{operator.name}.{constant.role}"] = constant
+        return found
+
+    def constant_bytes(self) -> int:
+        """Bytes of weights and tables the model stores; equal arrays are stored once."""
+        return sum(array.nbytes for array in distinct(self.constants()).values())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Params:
+    """A model's weights apart from its code: a header, then the arrays at `offsets`.
+
+    The header is the magic `uhostprm`, the payload's size (8 bytes, little-endian) and
+    the payload's SHA-256; by it the generated code tells its own weights from others.
+    """
+
+    blob: bytes
+    offsets: Mapping[str, int]
+
+    @property
+    def header(self) -> bytes:
+        """The first 48 bytes."""
+        return self.blob[:PARAMS_HEADER_BYTES]
+
+    @property
+    def digest(self) -> str:
+        """The payload's SHA-256, in hexadecimal."""
+        return self.blob[16:PARAMS_HEADER_BYTES].hex()
+
+
+def distinct(constants: Mapping[str, Constant]) -> dict[tuple[str, bytes], Array]:
+    """Returns the arrays without those equal to an earlier one, by type and content."""
+    return {key_of(c.values): np.ascontiguousarray(c.values) for c in constants.values()}
+
+
+def key_of(array: Array) -> tuple[str, bytes]:
+    """Returns what two arrays that can share one place have in common."""
+    return str(array.dtype), np.ascontiguousarray(array).tobytes()
+
+
+def pack_params(lowered: Lowered) -> Params:
+    """Returns the model's weights as one blob, every array at a multiple of 16 bytes."""
+    payload = bytearray()
+    placed: dict[tuple[str, bytes], int] = {}
+    offsets: dict[str, int] = {}
+    for name, constant in lowered.constants().items():
+        key = key_of(constant.values)
+        if key not in placed:
+            payload += bytes(-len(payload) % PARAMS_ALIGNMENT_BYTES)
+            placed[key] = PARAMS_HEADER_BYTES + len(payload)
+            payload += key[1]
+        offsets[name] = placed[key]
+    content = bytes(payload)
+    header = PARAMS_MAGIC + len(content).to_bytes(8, "little") + hashlib.sha256(content).digest()
+    return Params(header + content, offsets)
