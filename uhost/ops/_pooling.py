@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -13,7 +13,9 @@ from uhost.errors import MalformedModelError
 from uhost.ir.dtype import DType
 from uhost.ir.graph import Attributes, BoundOperator
 from uhost.ir.tensor import Quantization, Tensor
+from uhost.numerics.fixed_point import activation_range
 from uhost.ops._activation import tflite_activation
+from uhost.ops._interval import Interval
 from uhost.ops._op import (
     Activation,
     Example,
@@ -69,6 +71,11 @@ def infer_pool(bound: BoundOperator[P]) -> list[tuple[tuple[int, ...], DType]]:
     if not (rows.valid_taps().all() and columns.valid_taps().all()):
         raise MalformedModelError("a window lies wholly in the padding", where=where)
     return [((x.shape[0], rows.output, columns.output, x.shape[3]), x.dtype)]
+
+
+def pool_interval(bound: BoundOperator[P], inputs: Sequence[Interval]) -> Interval:
+    """Returns the interval of a pooling: an average or a maximum leaves no channel's range."""
+    return inputs[0].clipped(*activation_range(bound.attributes.activation.bounds, bound.output))
 
 
 def import_tflite_pool(node: SourceNode, attributes: type[P]) -> Imported:

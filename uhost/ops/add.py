@@ -19,6 +19,7 @@ from uhost.numerics.fixed_point import (
 from uhost.ops._activation import clamp_float, tflite_activation
 from uhost.ops._checks import require, require_dtype, require_quantized, require_same_dtype
 from uhost.ops._examples import quantized, real
+from uhost.ops._interval import elementwise
 from uhost.ops._op import (
     Activation,
     Example,
@@ -174,4 +175,6 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"ADD": _import_tflite}},
     examples=_examples,
+    interval=elementwise(_reference),
+    is_channelwise=lambda bound: bound.input(0).shape == bound.input(1).shape,
 )

@@ -18,6 +18,7 @@ from uhost.ops._pooling import (
     import_tflite_pool,
     infer_pool,
     pool_examples,
+    pool_interval,
     window_axes,
 )
 
@@ -62,4 +63,6 @@ OPERATOR: OperatorKind[AveragePool2DAttributes] = OperatorKind(
     reference=_reference,
     importers={"tflite": {"AVERAGE_POOL_2D": _import_tflite}},
     examples=_examples,
+    interval=pool_interval,
+    is_channelwise=lambda bound: True,
 )

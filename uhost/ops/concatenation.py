@@ -19,6 +19,7 @@ from uhost.ops._checks import (
     require_same_quantization,
 )
 from uhost.ops._examples import quantized, real
+from uhost.ops._interval import Interval
 from uhost.ops._op import Activation, Example, Imported, OperatorKind, SourceNode, single
 from uhost.ops._tflite import check_counts, options_table, resolve_axis
 
@@ -109,6 +110,19 @@ def _joined(
     return Example(name, graph, (str(inputs[0].dtype),))
 
 
+def _interval(
+    bound: BoundOperator[ConcatenationAttributes], inputs: Sequence[Interval]
+) -> Interval:
+    if bound.attributes.axis % len(bound.output.shape) == len(bound.output.shape) - 1:
+        return Interval(
+            np.concatenate([one.low for one in inputs]),
+            np.concatenate([one.high for one in inputs]),
+        )
+    return Interval(
+        np.min([one.low for one in inputs], axis=0), np.max([one.high for one in inputs], axis=0)
+    )
+
+
 OPERATOR = OperatorKind(
     name="concatenation",
     attributes=ConcatenationAttributes,
@@ -116,4 +130,5 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"CONCATENATION": _import_tflite}},
     examples=_examples,
+    interval=_interval,
 )

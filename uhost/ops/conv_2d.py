@@ -13,6 +13,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import Attributes, BoundOperator
 from uhost.ir.tensor import Array
 from uhost.ops._activation import clamp_float, tflite_activation
+from uhost.ops._interval import Interval, weighted
 from uhost.ops._op import (
     Activation,
     Example,
@@ -123,6 +124,17 @@ def _reference(
     return [clamp_float(sums, bound.attributes.activation)]
 
 
+def _interval(bound: BoundOperator[Conv2DAttributes], inputs: Sequence[Interval]) -> Interval:
+    weights = bound.input(1).constant().astype(np.int64)
+    count, per_group = groups(bound), weights.shape[3]
+    taps = weights.shape[1] * weights.shape[2]
+    group = np.arange(weights.shape[0]) // (weights.shape[0] // count)
+    channel = group[:, None] * per_group + np.tile(np.arange(per_group), taps)
+    x = Interval(inputs[0].low[channel], inputs[0].high[channel])
+    padded = bound.attributes.padding != Padding2D()
+    return weighted(bound, weights.reshape(weights.shape[0], -1), x, padded=padded)
+
+
 def _import_tflite(node: SourceNode) -> Imported:
     unset = Conv2DAttributes((1, 1), (1, 1), Padding2D(), Activation.NONE)
     bound = BoundOperator(f"#{node.index}", "conv_2d", unset, node.inputs, node.outputs)
@@ -202,4 +214,6 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"CONV_2D": _import_tflite}},
     examples=_examples,
     macs=_macs,
+    interval=_interval,
+    is_contraction=lambda bound: groups(bound) == 1,
 )

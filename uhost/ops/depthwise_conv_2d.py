@@ -13,6 +13,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import Attributes, BoundOperator
 from uhost.ir.tensor import Array
 from uhost.ops._activation import clamp_float, tflite_activation
+from uhost.ops._interval import Interval, weighted
 from uhost.ops._op import Activation, Example, Imported, OperatorKind, Padding2D, SourceNode
 from uhost.ops._tflite import malformed, options_table
 from uhost.ops._weighted import check_layer, check_ranks, finish_int8, place
@@ -82,6 +83,17 @@ def _reference(
     if bias is not None:
         sums = sums + bias.constant().reshape(-1)
     return [clamp_float(sums, bound.attributes.activation)]
+
+
+def _interval(
+    bound: BoundOperator[DepthwiseConv2DAttributes], inputs: Sequence[Interval]
+) -> Interval:
+    weights = bound.input(1).constant().astype(np.int64)
+    channels = weights.shape[3]
+    channel = np.arange(channels) // (channels // bound.input(0).shape[3])
+    x = Interval(inputs[0].low[channel, None], inputs[0].high[channel, None])
+    padded = bound.attributes.padding != Padding2D()
+    return weighted(bound, weights.reshape(-1, channels).T, x, padded=padded)
 
 
 def _import_tflite(node: SourceNode) -> Imported:
@@ -160,4 +172,6 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"DEPTHWISE_CONV_2D": _import_tflite}},
     examples=_examples,
     macs=_macs,
+    interval=_interval,
+    is_channelwise=lambda bound: bound.input(1).shape[3] == bound.input(0).shape[3],
 )

@@ -12,6 +12,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import Attributes, BoundOperator
 from uhost.ir.tensor import Array
 from uhost.ops._activation import clamp_float, tflite_activation
+from uhost.ops._interval import Interval, weighted
 from uhost.ops._op import (
     Activation,
     Example,
@@ -78,6 +79,15 @@ def _reference(
     return [finish_int8(bound, sums, activation).reshape(bound.output.shape)]
 
 
+def _interval(
+    bound: BoundOperator[FullyConnectedAttributes], inputs: Sequence[Interval]
+) -> Interval:
+    weights = bound.input(1).constant().astype(np.int64) - weight_zero_point(bound)
+    channel = np.arange(weights.shape[1]) % len(inputs[0].low)
+    x = Interval(inputs[0].low[channel], inputs[0].high[channel])
+    return weighted(bound, weights, x, padded=False)
+
+
 def _import_tflite(node: SourceNode) -> Imported:
     options = options_table(node, "FullyConnectedOptions")
     attributes = FullyConnectedAttributes(Activation.NONE, keep_dims=False)
@@ -140,4 +150,6 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"FULLY_CONNECTED": _import_tflite}},
     examples=_examples,
     macs=_macs,
+    interval=_interval,
+    is_contraction=lambda bound: bound.input(0).shape[-1:] == bound.input(1).shape[1:],
 )

@@ -18,6 +18,7 @@ from uhost.ops._pooling import (
     import_tflite_pool,
     infer_pool,
     pool_examples,
+    pool_interval,
     window_axes,
 )
 
@@ -63,4 +64,6 @@ OPERATOR: OperatorKind[MaxPool2DAttributes] = OperatorKind(
     reference=_reference,
     importers={"tflite": {"MAX_POOL_2D": _import_tflite}},
     examples=_examples,
+    interval=pool_interval,
+    is_channelwise=lambda bound: True,
 )

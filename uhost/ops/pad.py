@@ -18,6 +18,7 @@ from uhost.ops._checks import (
     require_same_quantization,
 )
 from uhost.ops._examples import quantized
+from uhost.ops._interval import Interval
 from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, UnsupportedNodeError, single
 from uhost.ops._tflite import check_counts, constant_integers, malformed
 
@@ -132,6 +133,15 @@ def _examples() -> Iterable[Example]:
     yield plain("int32", DType.INT32, 0)
 
 
+def _interval(bound: BoundOperator[PadAttributes], inputs: Sequence[Interval]) -> Interval:
+    before, after = bound.attributes.before[-1], bound.attributes.after[-1]
+    low, high = (np.pad(side, (before, after)) for side in (inputs[0].low, inputs[0].high))
+    padding = np.pad(np.zeros(len(inputs[0].low), bool), (before, after), constant_values=True)
+    value = int(bound.attributes.value)
+    inside = Interval(low, high).including(value)
+    return Interval(np.where(padding, value, inside.low), np.where(padding, value, inside.high))
+
+
 OPERATOR = OperatorKind(
     name="pad",
     attributes=PadAttributes,
@@ -139,4 +149,5 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"PAD": _import_pad, "PADV2": _import_padv2}},
     examples=_examples,
+    interval=_interval,
 )

@@ -13,6 +13,7 @@ from uhost.ir.tensor import Array, Tensor
 from uhost.numerics.fixed_point import multiply_by_quantized_multiplier, quantize_multiplier
 from uhost.ops._checks import require, require_dtype, require_quantized
 from uhost.ops._examples import quantized, real
+from uhost.ops._interval import elementwise
 from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, single
 from uhost.ops._tflite import check_counts
 
@@ -117,4 +118,6 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"QUANTIZE": _import_tflite}},
     examples=_examples,
+    interval=elementwise(_reference),
+    is_channelwise=lambda bound: True,
 )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from uhost.ir.graph import Attributes, BoundOperator
 from uhost.ir.tensor import Array
 from uhost.ops._examples import quantized, real
+from uhost.ops._interval import elementwise
 from uhost.ops._op import Activation, Example, Imported, OperatorKind, SourceNode, single
 from uhost.ops._rectify import infer_rectifier, rectify
 from uhost.ops._tflite import check_counts
@@ -61,4 +62,6 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"RELU6": _import_tflite}},
     examples=_examples,
+    interval=elementwise(_reference),
+    is_channelwise=lambda bound: True,
 )

@@ -14,6 +14,7 @@ from uhost.ir.graph import Attributes, BoundOperator
 from uhost.ir.tensor import Array
 from uhost.ops._checks import require_same_dtype
 from uhost.ops._examples import quantized, real
+from uhost.ops._interval import Interval
 from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, single
 from uhost.ops._tflite import check_counts, constant_integers, malformed, options_table
 
@@ -88,6 +89,18 @@ def _examples() -> Iterable[Example]:
     )
 
 
+def _keeps_channels(bound: BoundOperator[ReshapeAttributes]) -> bool:
+    return bool(bound.output.shape) and bound.input(0).shape[-1:] == bound.output.shape[-1:]
+
+
+def _interval(bound: BoundOperator[ReshapeAttributes], inputs: Sequence[Interval]) -> Interval:
+    if _keeps_channels(bound):
+        return inputs[0]
+    channels = bound.output.shape[-1] if bound.output.shape else 1
+    low, high = inputs[0].low.min(), inputs[0].high.max()
+    return Interval(np.full(channels, low), np.full(channels, high))
+
+
 OPERATOR = OperatorKind(
     name="reshape",
     attributes=ReshapeAttributes,
@@ -96,4 +109,6 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"RESHAPE": _import_tflite}},
     examples=_examples,
     is_view=True,
+    interval=_interval,
+    is_channelwise=_keeps_channels,
 )

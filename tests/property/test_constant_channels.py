@@ -1,0 +1,217 @@
+"""Interval analysis is sound, and folding constant channels never changes an output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from uhost.frontends._frontend import load_model
+from uhost.ir.dtype import DType
+from uhost.ir.graph import Graph, Operator
+from uhost.ir.tensor import Array, Quantization, Tensor
+from uhost.ops._op import OPERATORS, Activation, Padding2D, evaluate
+from uhost.ops.add import AddAttributes
+from uhost.ops.average_pool_2d import AveragePool2DAttributes
+from uhost.ops.conv_2d import Conv2DAttributes
+from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes
+from uhost.ops.fully_connected import FullyConnectedAttributes
+from uhost.ops.reshape import ReshapeAttributes
+from uhost.passes.fold_constant_channels import _fold, intervals_of
+from uhost.runtime.samples import random_sample
+
+EXAMPLES = [
+    pytest.param(example.graph, id=f"{kind.name}/{example.name}")
+    for kind in OPERATORS
+    for example in kind.examples()
+    if all(t.dtype is not DType.FLOAT32 for t in example.graph.tensors.values())
+]
+
+
+def corners(graph: Graph) -> list[dict[str, Array]]:
+    """Returns random inputs, and the inputs of all lowest and all highest values."""
+    feeds = [
+        {name: random_sample(graph, seed).inputs[i] for i, name in enumerate(graph.inputs)}
+        for seed in range(3)
+    ]
+    for end in (0, 1):
+        tensors = [graph.tensors[name] for name in graph.inputs]
+        feeds.append(
+            {t.name: np.full(t.shape, t.dtype.limits[end], t.dtype.numpy) for t in tensors}
+        )
+    return feeds
+
+
+@pytest.mark.parametrize("graph", EXAMPLES)
+def test_no_value_leaves_its_interval(graph: Graph) -> None:
+    known = intervals_of(graph)
+    for feed in corners(graph):
+        for name, value in evaluate(graph, feed).items():
+            if name in known:
+                rows = value.reshape(-1, len(known[name].low)).astype(np.int64)
+                assert (rows >= known[name].low).all(), name
+                assert (rows <= known[name].high).all(), name
+
+
+class Net:
+    """Builds a small int8 network of which many channels cannot change."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = np.random.default_rng(seed)
+        self.tensors: dict[str, Tensor] = {}
+        self.operators: list[Operator] = []
+        self.last = self.value("x", (1, 6, 5, 3))
+
+    def value(self, name: str, shape: tuple[int, ...], zero_point: int = -128) -> str:
+        scale = float(np.float32(self.random.uniform(0.02, 0.05)))
+        self.tensors[name] = Tensor(name, shape, DType.INT8, Quantization((scale,), (zero_point,)))
+        return name
+
+    def constant(self, name: str, values: Array, axis: int) -> str:
+        count = values.shape[axis]
+        scales = tuple(float(np.float32(s)) for s in self.random.uniform(0.002, 0.01, count))
+        quantization = Quantization(scales, (0,) * count, axis)
+        dtype = DType.INT8 if values.dtype == np.int8 else DType.INT32
+        self.tensors[name] = Tensor(name, values.shape, dtype, quantization, values)
+        return name
+
+    def layer(
+        self, kind: str, channels: int, window: int, padding: Padding2D, zero_point: int
+    ) -> None:
+        source = self.tensors[self.last]
+        name = f"{kind}{len(self.operators)}"
+        depthwise = kind == "depthwise_conv_2d"
+        inputs = source.shape[3]
+        shape = (1, window, window, inputs) if depthwise else (channels, window, window, inputs)
+        count = inputs if depthwise else channels
+        weights = self.random.integers(-127, 128, shape).astype(np.int8)
+        unread = self.random.random(inputs) < 0.2
+        weights[..., unread] = 0
+        # A large bias of either sign puts a channel at one end of its clamp for ever.
+        bias = self.random.choice([-300_000, 300_000, 500], count, p=[0.4, 0.2, 0.4])
+        attributes = DepthwiseConv2DAttributes if depthwise else Conv2DAttributes
+        rows = source.shape[1] + padding.top + padding.bottom - window + 1
+        columns = source.shape[2] + padding.left + padding.right - window + 1
+        result = self.value(name, (1, rows, columns, count), zero_point)
+        names = (
+            self.last,
+            self.constant(f"{name}.w", weights, 3 if depthwise else 0),
+            self.constant(f"{name}.b", bias.astype(np.int32), 0),
+        )
+        a = attributes((1, 1), (1, 1), padding, Activation.RELU)
+        self.operators.append(Operator(name, kind, names, (result,), a))
+        self.last = result
+
+    def graph(self) -> Graph:
+        image = self.tensors[self.last]
+        window = (image.shape[1], image.shape[2])
+        pooled = Tensor("pooled", (1, 1, 1, image.shape[3]), DType.INT8, image.quantization)
+        flat = Tensor("flat", (1, image.shape[3]), DType.INT8, image.quantization)
+        self.tensors |= {"pooled": pooled, "flat": flat}
+        pool = AveragePool2DAttributes(window, (1, 1), Padding2D(), Activation.NONE)
+        weights = self.random.integers(-127, 128, (4, image.shape[3])).astype(np.int8)
+        names = (
+            "flat",
+            self.constant("fc.w", weights, 0),
+            self.constant("fc.b", np.arange(4, dtype=np.int32), 0),
+        )
+        self.value("y", (1, 4), 3)
+        classifier = FullyConnectedAttributes(Activation.NONE, keep_dims=False)
+        self.operators += [
+            Operator("pool", "average_pool_2d", (self.last,), ("pooled",), pool),
+            Operator("flatten", "reshape", ("pooled",), ("flat",), ReshapeAttributes()),
+            Operator(
+                "fc",
+                "fully_connected",
+                names,
+                ("y",),
+                FullyConnectedAttributes(Activation.NONE, False),
+            ),
+        ]
+        graph = Graph("net", self.tensors, tuple(self.operators), ("x",), ("y",))
+        graph.verify()
+        return graph
+
+
+def check(graph: Graph) -> Graph:
+    folded = _fold(graph)
+    folded.verify()
+    for bound in folded.bound_operators():
+        [(shape, dtype)] = OPERATORS[bound.kind].infer(bound)
+        assert (shape, dtype) == (bound.output.shape, bound.output.dtype)
+    for feed in corners(graph):
+        before, after = evaluate(graph, feed), evaluate(folded, feed)
+        for name in graph.outputs:
+            assert np.array_equal(before[name], after[name]), name
+    return folded
+
+
+@given(st.integers(0, 10_000), st.booleans(), st.sampled_from([-128, -90]))
+@settings(max_examples=40, deadline=None)
+def test_folding_keeps_every_output(seed: int, padded: bool, zero_point: int) -> None:
+    net = Net(seed)
+    padding = Padding2D(1, 1, 1, 1) if padded else Padding2D()
+    net.layer("conv_2d", 8, 3, padding, zero_point)
+    net.layer("depthwise_conv_2d", 0, 3, padding, zero_point)
+    net.layer("conv_2d", 6, 1, Padding2D(), zero_point)
+    check(net.graph())
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=20, deadline=None)
+def test_folding_keeps_both_branches_of_an_add(seed: int) -> None:
+    net = Net(seed)
+    net.layer("conv_2d", 8, 1, Padding2D(), -128)
+    trunk = net.last
+    net.layer("conv_2d", 8, 1, Padding2D(), -128)
+    total = net.value("sum", net.tensors[trunk].shape, -20)
+    attributes = AddAttributes(Activation.NONE)
+    net.operators.append(Operator("add", "add", (trunk, net.last), (total,), attributes))
+    net.last = total
+    net.layer("conv_2d", 5, 1, Padding2D(), -128)
+    check(net.graph())
+
+
+def test_a_channel_goes_with_the_work_it_made() -> None:
+    net = Net(3)
+    net.layer("conv_2d", 8, 3, Padding2D(1, 1, 1, 1), -128)
+    net.layer("depthwise_conv_2d", 0, 3, Padding2D(1, 1, 1, 1), -128)
+    net.layer("conv_2d", 6, 1, Padding2D(), -128)
+    graph = net.graph()
+    folded = check(graph)
+
+    def macs(one: Graph) -> int:
+        return sum(OPERATORS[b.kind].macs(b) for b in one.bound_operators())
+
+    assert macs(folded) < 0.7 * macs(graph)
+    assert len(folded.operators) == len(graph.operators)
+
+
+def test_a_padded_reader_keeps_a_constant_that_is_not_the_zero_point() -> None:
+    net = Net(5)
+    net.layer("conv_2d", 4, 1, Padding2D(), -90)
+    first = net.operators[0]
+    # Every channel sits at the zero point but channel 2, which sits at the top.
+    bias = np.array([-300_000, -300_000, 300_000, -300_000], np.int32)
+    net.constant("conv_2d0.b", bias, 0)
+    net.layer("conv_2d", 3, 3, Padding2D(1, 1, 1, 1), -128)
+    weights = net.tensors["conv_2d1.w"]
+    assert weights.values is not None
+    net.constant("conv_2d1.w", np.where(weights.values == 0, 1, weights.values).astype(np.int8), 0)
+    folded = check(net.graph())
+    assert folded.tensors[first.outputs[0]].shape[3] == 1
+
+
+MODELS = ("mlperf_kws_int8", "mlperf_vww_int8", "mlperf_ic_int8", "mlperf_ad_int8")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_real_models_keep_their_outputs(shared_models: Path, name: str) -> None:
+    graph = load_model(shared_models / f"{name}.tflite")
+    folded = check(graph)
+    macs = sum(OPERATORS[b.kind].macs(b) for b in folded.bound_operators())
+    if name == "mlperf_vww_int8":
+        assert macs < 3_810_000
