@@ -10,6 +10,8 @@ import os
 import sys
 from pathlib import Path
 
+import make_compile_times
+
 from uhost import __version__, driver, resources
 from uhost.report.units import count
 from uhost.runtime.device import device
@@ -107,6 +109,7 @@ def main() -> int:
             if (board, toolchain) == RUNS[0]:
                 detail += operator_rows(one)
     lines += [f"\n## {RUNS[0][0]}, {RUNS[0][1]}, per operator", *detail]
+    lines += ["", *make_compile_times.section()]
     (ROOT / "docs" / "benchmarks.md").write_text("\n".join(lines) + "\n")
     return int(wrong)
 

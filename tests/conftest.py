@@ -33,7 +33,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     tools = {
         "arm_gcc": "arm-none-eabi-gcc",
         "qemu": "qemu-system-arm",
+        "riscv_gcc": "riscv64-unknown-elf-gcc",
+        "qemu_riscv": "qemu-system-riscv32",
         "host_cc": "cc",
+        "gdb": "gdb-multiarch",
     }
     for item in items:
         for mark in item.iter_markers("needs"):

@@ -11,12 +11,11 @@ with module["model"](uhost.device("stm32f746")) as executor:
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-__version__ = version("uhost")
-
 if TYPE_CHECKING:
+    __version__: str
+
     from uhost.driver import build as build
     from uhost.driver import load_module as load_module
     from uhost.runtime.device import cpu as cpu
@@ -33,9 +32,13 @@ __all__ = ["__version__", "build", "cpu", "device", "load_module"]
 
 
 def __getattr__(name: str) -> Any:
-    """Imports a public name on first use, so that `import uhost` stays quick."""
+    """Finds a public name on first use, so that `import uhost` stays quick."""
     if name in _PUBLIC:
         from importlib import import_module
 
         return getattr(import_module(_PUBLIC[name]), name)
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("uhost")
     raise AttributeError(f"module 'uhost' has no attribute '{name}'")

@@ -10,32 +10,41 @@ and the transports touch the world.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from uhost import __version__
 from uhost.codegen.artifact import Artifact
 from uhost.codegen.emit import emit, model_table
 from uhost.codegen.firmware import firmware_files
-from uhost.codegen.lowered import Lowered
+from uhost.codegen.lowered import Lowered, arena_bytes, constant_bytes
 from uhost.codegen.names import identifier
+from uhost.codegen.placement import params_source, place_params
+from uhost.codegen.renode import renode_files
 from uhost.config.board import Board, load_board
 from uhost.config.compilation import CompilationConfig, Pool
 from uhost.config.pass_context import PassContext
+from uhost.config.resolve import preset
 from uhost.errors import ConfigError, OutOfMemoryError, ToolNotFoundError
 from uhost.frontends._frontend import load_model
 from uhost.ir.graph import Graph
 from uhost.ir.module import IRModule
-from uhost.kernels._kernel import select
+from uhost.kernels._partition import forced_kernels, select
 from uhost.passes._pipeline import optimize
 from uhost.planner import plan_memory, view_operators
 from uhost.planner.fit import arena_too_large, check_fits
+from uhost.planner.pools import by_room, check_room, has_room
 from uhost.resources import cache_folder
 from uhost.runtime import build_folder
-from uhost.runtime.compiled import Built, Compiled, CompiledModel, Source
+from uhost.runtime.compiled import Built, Compiled, CompiledModel, Source, as_built
+from uhost.runtime.library import CompiledLibrary, ModelFile, Steps
+from uhost.runtime.loading import is_library, read_library
 from uhost.runtime.module import Module
+from uhost.runtime.program import Program, check_names
 from uhost.toolchain._programs import MisdirectedVariableError
-from uhost.toolchain._toolchain import TOOLCHAINS, Toolchain
+from uhost.toolchain._toolchain import TOOLCHAINS, Image, Toolchain
 
 Models = str | Path | Sequence[str | Path] | Mapping[str, str | Path]
 """One model file, several, or name → file."""
@@ -46,34 +55,57 @@ def build(
     board: str | Board,
     *,
     toolchain: str | None = None,
+    config: CompilationConfig | None = None,
     context: PassContext | None = None,
 ) -> Module:
     """Returns the module of `models` for `board`: the whole line up to the executor.
 
+    `config` are constraints on the result, by default those of the board.
+
     The C is generated at once; the toolchain runs when a factory first needs the image.
     """
-    return as_module(compile_models(load(models), board, context=context), toolchain, context)
+    compiled = compile_models(load(models), board, config=config, context=context)
+    return as_module(compiled, toolchain, context)
 
 
 def as_module(
     compiled: Compiled, toolchain: str | None = None, context: PassContext | None = None
 ) -> Module:
     """Returns the module that holds compiled models."""
-    return Module(
-        compiled,
-        compile_for=lambda one, other: compile_models(sources_of(one), other, context=context),
-        link=lambda one: link(one, toolchain if one.board.board == compiled.board.board else None),
-    )
+    return Module(CompiledLibrary(compiled, steps(compiled.board.board, toolchain, context)))
 
 
-def load_module(folder: str | Path) -> Module:
-    """Returns the module that `uhost build` stored in `folder`; its image is run as it is."""
-    stored = build_folder.read(Path(folder), compile_models)
-    board = stored.compiled.board.board
-    return Module(
-        stored.compiled,
-        compile_for=lambda one, other: compile_models(sources_of(one), other),
-        link=lambda one: stored if one.board.board == board else link(one),
+def load_module(path: str | Path) -> Module:
+    """Returns the module at `path`: what `export_library` wrote, or a folder of `uhost build`.
+
+    The image in such a folder is run as it is.
+    """
+    if is_library(Path(path)):
+        return Module(read_library(Path(path), steps()))
+    stored = build_folder.read(Path(path), compile_models)
+    return Module(CompiledLibrary(stored.compiled, steps(), stored.image))
+
+
+def steps(
+    board: str = "", toolchain: str | None = None, context: PassContext | None = None
+) -> Steps:
+    """Returns what a module does later: compile for this machine, link, build objects.
+
+    `toolchain` is used for `board`; for others, the first that is installed.
+    """
+
+    def chosen(one: Board) -> Toolchain:
+        return choose_toolchain(one, toolchain if one.board == board else None)
+
+    return Steps(
+        load=load_files,
+        compile=lambda sources, one, config: compile_models(
+            sources, one, config=config, context=context
+        ),
+        link=lambda program: link_program(program, chosen(program.board)),
+        build_objects=lambda one, artifact, folder: chosen(one).build_objects(
+            artifact, one, folder
+        ),
     )
 
 
@@ -89,23 +121,38 @@ def load(models: Models) -> tuple[Source, ...]:
         named = [(None, Path(models))]
     else:
         named = [(None, Path(path)) for path in models]
-    sources: dict[str, Source] = {}
-    for name, path in named:
-        source = Source(load_model(path, name), path.name, path.read_bytes())
+    return _distinct(
+        (Source(load_model(path, name), path.name, path.read_bytes()), str(path))
+        for name, path in named
+    )
+
+
+def load_files(files: Sequence[ModelFile]) -> tuple[Source, ...]:
+    """Returns the models of files in memory, each under the name it has."""
+    with tempfile.TemporaryDirectory() as folder:
+        sources = []
+        for number, file in enumerate(files):
+            path = Path(folder) / f"{number}{Path(file.file_name).suffix}"
+            path.write_bytes(file.content)
+            source = Source(load_model(path, file.name), file.file_name, file.content)
+            sources.append((source, file.file_name))
+    return _distinct(sources)
+
+
+def _distinct(sources: Iterable[tuple[Source, str]]) -> tuple[Source, ...]:
+    """Returns the sources; raises `ConfigError` for names that are one C identifier."""
+    found: dict[str, Source] = {}
+    for source, path in sources:
         key = identifier(source.graph.name)
-        if key in sources:
+        if key in found:
             raise ConfigError(
                 f"two models have the name '{key}'",
-                where=f"{sources[key].file_name} and {path}",
+                where=f"{found[key].file_name} and {path}",
                 fix="give one another name: name=path",
             )
-        sources[key] = source
-    return tuple(sources.values())
-
-
-def sources_of(compiled: Compiled) -> tuple[Source, ...]:
-    """Returns the models of a compilation as they were loaded."""
-    return tuple(model.source for model in compiled.models)
+        found[key] = source
+    check_names(tuple(found))
+    return tuple(found.values())
 
 
 def compile_models(
@@ -118,41 +165,74 @@ def compile_models(
     """Returns the C of loaded models for a board: optimize, select, plan, emit."""
     found = load_board(board) if isinstance(board, str) else board
     config = config or configure(found)
-    graphs = {source.graph.name: source.graph for source in sources}
-    module = optimize(IRModule(graphs, config), context or PassContext())
-    models = tuple(
-        CompiledModel(source, lower(module.graphs[source.graph.name], config)) for source in sources
-    )
-    lowered = [model.lowered for model in models]
+    how = replace(context or PassContext(), instruments=())
+    lowered = lower_models([source.graph for source in sources], config, context)
+    models = tuple(CompiledModel(*pair) for pair in zip(sources, lowered, strict=True))
+    placed = place_params(lowered, config.executor, found)
+    in_ram = {one.name: len(one.params.blob) for one in placed if one.placement == "ram"}
     for one in lowered:
-        check_fits(one.graph, one.plan, one.constant_bytes(), found)
-    artifact = emit(lowered, config.executor, __version__).with_files(firmware_files(found))
+        ram_bytes = in_ram.get(one.identifier, 0)
+        check_fits(one.graph, one.plan, 0 if ram_bytes else one.constant_bytes(), found, ram_bytes)
+    flash_bytes = 0 if in_ram else constant_bytes(lowered)
+    check_pools(config, arena_bytes(lowered, config.executor), flash_bytes, found)
+    artifact = emit(lowered, config, __version__)
+    if not config.runtime.system_lib:
+        return Compiled(models, found, config, artifact, artifact.digest(), how)
+    arena = lowered[0].plan.pool if lowered else found.ram
+    artifact = artifact.with_files(firmware_files(as_built(found, config), arena, placed))
     digest = artifact.digest()
-    table = model_table(lowered, config.executor, digest, found.name).encode()
-    return Compiled(
-        models, found, config, artifact.with_files({"firmware/model_table.c": table}), digest
-    )
+    table = model_table(lowered, config.executor, digest, found, arena).encode()
+    files = {
+        "firmware/model_table.c": table,
+        **params_source(placed),
+        **renode_files(found, digest, [one.identifier for one in lowered]),
+    }
+    return Compiled(models, found, config, artifact.with_files(files), digest, how)
 
 
 def configure(board: Board) -> CompilationConfig:
     """Returns the constraints a board puts on a compilation, paired with this machine."""
-    ram = next((r for r in board.regions if r.name == board.ram), None)
-    flash = next((r for r in board.regions if r.name == board.flash), None)
-    workspace = Pool(ram.name, ram.size_bytes - board.stack_bytes) if ram else Pool("ram")
-    return CompilationConfig(
-        host=load_board("host").target,
-        targets=(board.target,),
-        workspace_pools=(workspace,),
-        constant_pools=(Pool(flash.name, flash.size_bytes) if flash else Pool("flash"),),
-    )
+    return preset(board)
 
 
-def lower(graph: Graph, config: CompilationConfig) -> Lowered:
-    """Returns the graph with a kernel per operator and a place for every tensor."""
+def check_pools(
+    config: CompilationConfig, arena_bytes: int, constant_bytes: int, board: Board
+) -> None:
+    """Raises `OutOfMemoryError` where no pool holds the arena, or none the weights."""
+    check_room("the arena does", config.usable_workspace_pools(), arena_bytes, board.name)
+    if config.executor.link_params:
+        check_room("the weights do", config.usable_constant_pools(), constant_bytes, board.name)
+
+
+def lower_models(
+    graphs: Sequence[Graph], config: CompilationConfig, context: PassContext | None = None
+) -> list[Lowered]:
+    """Returns loaded graphs ready to be printed: optimize, select, plan."""
+    module = optimize(IRModule({g.name: g for g in graphs}, config), context or PassContext())
+    forced = forced_kernels(config.kernels, list(module.graphs.values()))
+    placed: list[Lowered] = []
+    for pool in by_room(config.usable_workspace_pools()):
+        placed = [lower(module.graphs[g.name], config, forced[g.name], pool) for g in graphs]
+        if has_room(pool, arena_bytes(placed, config.executor)):
+            break
+    return placed
+
+
+def lower(
+    graph: Graph,
+    config: CompilationConfig,
+    forced: Mapping[str, str] | None = None,
+    pool: Pool | None = None,
+) -> Lowered:
+    """Returns the graph with a kernel per operator and a place for every tensor.
+
+    `forced` maps operators to the kernel library the user chose for them. The arena lies
+    in `pool`, by default the fastest.
+    """
     views = view_operators(graph)
-    selections = select(graph, config.target, views)
+    selections = select(graph, config.targets, views, forced or {})
     scratch = {name: s.call.scratch_bytes for name, s in selections.items()}
-    pool = config.workspace_pools[0]
+    pool = pool or config.usable_workspace_pools()[0]
     plan = plan_memory(graph, views, scratch, pool, config.executor.alignment_bytes)
     return Lowered(graph, selections, plan)
 
@@ -190,18 +270,30 @@ def choose_toolchain(board: Board, name: str | None = None) -> Toolchain:
 
 def link(compiled: Compiled, toolchain: str | None = None, folder: Path | None = None) -> Built:
     """Returns the image of a compiled model, built in `folder` (default: a cache by digest)."""
-    chosen = choose_toolchain(compiled.board, toolchain)
-    if folder is None:
-        board = re.sub(r"\W+", "_", compiled.board.name)
-        names = "-".join(compiled.names)[:60]
-        name = f"{names}-{board}-{chosen.name}-{compiled.digest[:16]}"
-        folder = cache_folder() / "images" / name
-    compiled.artifact.write(folder)
+    if not compiled.config.runtime.system_lib:
+        raise ConfigError(
+            "there is no image to link: the models are for an application of your own",
+            where="runtime crt, system_lib: false",
+            fix="use `uhost compile`, or leave system_lib on",
+        )
+    program = compiled.program()
     try:
-        image = chosen.build(compiled.artifact, compiled.board, folder)
+        image = link_program(program, choose_toolchain(program.board, toolchain), folder)
     except OutOfMemoryError as error:
         raise _with_peak(error, compiled) from error
-    return Built(compiled, image, folder)
+    return Built(compiled, image, image.elf.parent)
+
+
+def link_program(program: Program, toolchain: Toolchain, folder: Path | None = None) -> Image:
+    """Returns the image of a program, built in `folder` (default: a cache by digest)."""
+    board = program.board
+    if folder is None:
+        names = "-".join(program.names)[:60]
+        digest = program.artifact.digest()[:16]
+        text = f"{names}-{board.name}-{board.target.cpu}-{toolchain.name}-{digest}"
+        folder = cache_folder() / "images" / re.sub(r"[^\w-]+", "_", text)
+    program.artifact.write(folder)
+    return toolchain.build(program.artifact, board, folder)
 
 
 def _with_peak(error: OutOfMemoryError, compiled: Compiled) -> OutOfMemoryError:

@@ -13,11 +13,14 @@ import difflib
 from collections.abc import Iterator
 from functools import cached_property
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from uhost.errors import ConfigError, InternalError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -36,6 +39,8 @@ class Registry(Generic[T]):
 
     @cached_property
     def _stems(self) -> tuple[str, ...]:
+        if find_spec(self._package) is None:
+            return ()  # a folder that only outside packages fill
         root = import_module(self._package).__file__
         if root is None:
             raise InternalError(f"package {self._package} has no file")
@@ -45,6 +50,8 @@ class Registry(Generic[T]):
 
     @cached_property
     def _outside(self) -> dict[str, EntryPoint]:
+        from importlib.metadata import entry_points  # slow to import, and seldom needed
+
         found = {point.name: point for point in entry_points(group=self._package)}
         for name in found:
             if name in self._stems:

@@ -1,21 +1,10 @@
-/* The HAL of Cortex-M boards: clock, console, cycle counter, sleep and stack measurement. */
+/* The HAL of Cortex-M boards: start, sleep, cycle counter and stack measurement. */
+#include "cortex_m.h"
 #include "board.h"
+#include "console.h"
 #include "hal.h"
-#include "registers.h"
 #include "steps.h"
 #include "uart.h"
-
-#define RING_MASK (UHOST_RECEIVE_BYTES - 1u)
-
-_Static_assert((UHOST_RECEIVE_BYTES & RING_MASK) == 0, "the ring's size is a power of two");
-
-/*
- * Received bytes: the interrupt moves the head, the reader the tail. Both run freely;
- * their difference is what is waiting.
- */
-static uint8_t ring[UHOST_RECEIVE_BYTES];
-static volatile uint32_t ring_head;
-static volatile uint32_t ring_tail;
 
 static uint32_t clock_hz;
 static bool cycles_count;
@@ -58,49 +47,13 @@ void uhost_hal_init(void)
     enable_interrupts();
 }
 
-/* ---- Console ------------------------------------------------------------------------------ */
-
-/* Takes all there is, so that a burst costs one interrupt. A full ring drops bytes. */
-void uhost_console_interrupt(void)
-{
-    uint8_t byte;
-
-    uhost_uart_acknowledge();
-    while (uhost_uart_receive(&byte)) {
-        uint32_t head = ring_head;
-
-        if (head - ring_tail < UHOST_RECEIVE_BYTES) {
-            ring[head & RING_MASK] = byte;
-            ring_head = head + 1u;
-        }
-    }
-}
-
-uint32_t uhost_hal_read(uint8_t *buffer, uint32_t size)
-{
-    uint32_t tail = ring_tail;
-    uint32_t waiting = ring_head - tail;
-    uint32_t taken = size < waiting ? size : waiting;
-
-    for (uint32_t i = 0; i < taken; i++) {
-        buffer[i] = ring[(tail + i) & RING_MASK];
-    }
-    ring_tail = tail + taken;
-    return taken;
-}
-
-void uhost_hal_write(const uint8_t *data, uint32_t size)
-{
-    for (uint32_t i = 0; i < size; i++) {
-        uhost_uart_send(data[i]);
-    }
-}
+/* ---- Sleep ------------------------------------------------------------------------------- */
 
 void uhost_hal_wait(void)
 {
     /* With interrupts off a byte cannot slip in between the look and the sleep; it wakes. */
     disable_interrupts();
-    if (ring_head == ring_tail) {
+    if (uhost_console_is_empty()) {
         wait_for_interrupt();
     }
     enable_interrupts();
@@ -128,7 +81,7 @@ uint32_t uhost_hal_clock_hz(void)
 }
 
 /*
- * All in one function without a frame of its own, so that the painted stack begins exactly
+ * In the 16-bit Thumb instructions that every Cortex-M knows. All in one function without a frame of its own, so that the painted stack begins exactly
  * at the SP that the called function finds. Paints upwards from the limit, calls, and looks
  * for the lowest word that changed.
  */
@@ -137,7 +90,8 @@ uhost_hal_call_measured(__attribute__((unused)) int32_t (*function)(void *argume
                         __attribute__((unused)) void *argument,
                         __attribute__((unused)) uint32_t *stack_bytes)
 {
-    __asm volatile("push {r3-r7, lr}\n" /* r3 keeps SP a multiple of 8 */
+    __asm volatile(".syntax unified\n"
+                   "push {r3-r7, lr}\n" /* r3 keeps SP a multiple of 8 */
                    "mrs r7, primask\n"
                    "cpsid i\n"
                    "mov r4, r0\n"
@@ -147,7 +101,8 @@ uhost_hal_call_measured(__attribute__((unused)) int32_t (*function)(void *argume
                    "ldr r3, =0xA5C3965A\n"
                    "1: cmp r2, r6\n"
                    "bhs 2f\n"
-                   "str r3, [r2], #4\n"
+                   "str r3, [r2]\n"
+                   "adds r2, r2, #4\n"
                    "b 1b\n"
                    "2: mov r0, r1\n"
                    "blx r4\n"
@@ -158,7 +113,7 @@ uhost_hal_call_measured(__attribute__((unused)) int32_t (*function)(void *argume
                    "ldr r1, [r2]\n"
                    "cmp r1, r3\n"
                    "bne 4f\n"
-                   "add r2, r2, #4\n"
+                   "adds r2, r2, #4\n"
                    "b 3b\n"
                    "4: subs r1, r6, r2\n"
                    "str r1, [r5]\n"

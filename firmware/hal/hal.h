@@ -1,8 +1,8 @@
 /*
  * What the RPC server needs of a board, and what a board needs of the RPC server.
  *
- * One file of this folder implements it per target: cortex_m.c with the driver of the
- * console's UART kind, or host.c.
+ * One file of this folder implements it per target: cortex_m.c or riscv.c, with console.c
+ * and the driver of the console's UART kind, or host.c.
  */
 #ifndef UHOST_HAL_H
 #define UHOST_HAL_H
@@ -40,7 +40,10 @@ uint32_t uhost_hal_clock_hz(void);
 int32_t uhost_hal_call_measured(int32_t (*function)(void *argument), void *argument,
                                 uint32_t *stack_bytes);
 
-/* Arm exception numbers; interrupt n that nothing handles is 16 + n. */
+/*
+ * Arm exception numbers; interrupt n that nothing handles is 16 + n. Other targets report
+ * their traps in the same terms.
+ */
 enum {
     UHOST_FAULT_NMI = 2,
     UHOST_FAULT_HARD = 3,
@@ -51,7 +54,8 @@ enum {
 };
 
 /*
- * The registers at a fault. Where the stack could not hold them (it overflowed), r0 to
+ * The registers at a fault, by their Arm names: RISC-V gives a0 to a3 as r0 to r3, t0 as
+ * r12, ra as lr, mepc as pc and mstatus as xpsr. Where the stack could not hold them (it overflowed), r0 to
  * xpsr are 0 and sp tells how far it got.
  */
 struct uhost_fault {

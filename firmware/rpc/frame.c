@@ -23,6 +23,11 @@ static uint32_t crc_over(uint32_t crc, const uint8_t *bytes, uint32_t size)
     return crc;
 }
 
+uint32_t uhost_crc(const uint8_t *bytes, uint32_t size)
+{
+    return ~crc_over(CRC_START, bytes, size);
+}
+
 /* ---- Receiving ---------------------------------------------------------------------------- */
 
 static void append(struct uhost_receiver *receiver, uint8_t byte)
@@ -69,7 +74,7 @@ static bool end_frame(struct uhost_receiver *receiver)
     receiver->block_left = 0;
     if (intact) {
         receiver->size -= UHOST_FRAME_CRC_BYTES;
-        intact = ~crc_over(CRC_START, receiver->buffer, receiver->size) ==
+        intact = uhost_crc(receiver->buffer, receiver->size) ==
                  uhost_get_u32(receiver->buffer + receiver->size);
     }
     if (!intact) {

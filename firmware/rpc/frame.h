@@ -25,6 +25,9 @@ struct uhost_receiver {
 uint32_t uhost_receiver_feed(struct uhost_receiver *receiver, const uint8_t *data, uint32_t size,
                              bool *complete);
 
+/* CRC-32 of IEEE 802.3 over the bytes: the one that frames end with. */
+uint32_t uhost_crc(const uint8_t *bytes, uint32_t size);
+
 /* A frame is sent as it is made: begin, any number of puts, end. */
 void uhost_frame_begin(uint8_t type, uint16_t session, uint16_t sequence);
 void uhost_frame_put(const void *bytes, uint32_t size);

@@ -17,14 +17,17 @@ struct uhost_tensor {
 };
 
 /*
- * run and run_operator take the arena and return 0 on success. Weights that are not part of
- * the code are written to params_bytes at params; 0 where the code holds them.
+ * run and run_operator take the arena and return enum uhost_model_status of protocol.h.
+ * Weights that are not part of the code are params_bytes at params, and both check them
+ * before they do anything else. writable_params is params where that is RAM, and null
+ * where it is flash; all three are 0 where the code holds the weights.
  */
 struct uhost_model {
     const char *name;
     uint8_t *arena;
     uint32_t arena_bytes;
-    uint8_t *params;
+    const uint8_t *params;
+    uint8_t *writable_params;
     uint32_t params_bytes;
     uint32_t operator_count;
     uint32_t input_count;

@@ -4,7 +4,9 @@
 #include "hal.h"
 #include "measure.h"
 #include "model_table.h"
+#include "params.h"
 #include "protocol.h"
+#include "reply.h"
 
 /* board.h, where there is one, may set UHOST_RPC_BUFFER_BYTES: the longest payload taken. */
 #ifdef __has_include
@@ -28,7 +30,7 @@ _Static_assert(UHOST_RPC_BUFFER_BYTES >= UHOST_SMALLEST_BUFFER_BYTES, "the buffe
 static uint8_t received[UHOST_FRAME_HEADER_BYTES + UHOST_RPC_BUFFER_BYTES + UHOST_FRAME_CRC_BYTES];
 static struct uhost_receiver receiver = {.buffer = received, .capacity = sizeof received};
 
-/* The request being answered. Session 0 is none; no host starts it. */
+/* The request last accepted. Session 0 is none; no host starts it. */
 static uint16_t session;
 static uint16_t sequence;
 
@@ -41,76 +43,11 @@ static struct {
     uint8_t bytes[UHOST_RUN_REPLY_BYTES];
 } done;
 
-/* ---- Replies ------------------------------------------------------------------------------ */
-
-static void begin_reply(uint8_t type)
-{
-    uhost_frame_begin(type, session, sequence);
-}
-
-static void put_text(const char *text)
-{
-    uint8_t prefix[2];
-    uint32_t size = 0;
-
-    while (text[size] != '\0' && size < UINT16_MAX) {
-        size++;
-    }
-    uhost_put_u16(prefix, (uint16_t)size);
-    uhost_frame_put(prefix, sizeof prefix);
-    uhost_frame_put(text, size);
-}
-
-static void put_shape(const int32_t *shape, uint8_t rank)
-{
-    uint8_t bytes[4];
-
-    uhost_frame_put(&rank, 1);
-    for (uint8_t i = 0; i < rank; i++) {
-        uhost_put_i32(bytes, shape[i]);
-        uhost_frame_put(bytes, sizeof bytes);
-    }
-}
-
-static void reply_short(uint8_t type, const uint8_t *payload, uint32_t size)
-{
-    begin_reply(type);
-    uhost_frame_put(payload, size);
-    uhost_frame_end();
-}
-
-static void send_error(uint16_t to_session, uint16_t to_sequence, enum uhost_error code,
-                       uint32_t detail)
-{
-    const struct uhost_error_reply error = {.detail = detail, .code = (uint8_t)code};
-    uint8_t payload[UHOST_ERROR_REPLY_BYTES];
-
-    uhost_pack_error_reply(payload, &error);
-    uhost_frame_begin(UHOST_ERROR_REPLY, to_session, to_sequence);
-    uhost_frame_put(payload, sizeof payload);
-    uhost_frame_end();
-}
-
-static void refuse(enum uhost_error code, uint32_t detail)
-{
-    send_error(session, sequence, code, detail);
-}
-
-/* Returns the model, or refuses the request and returns null. */
-static const struct uhost_model *find_model(uint8_t index)
-{
-    if (index >= uhost_model_count) {
-        refuse(UHOST_ERROR_NO_MODEL, index);
-        return 0;
-    }
-    return &uhost_models[index];
-}
-
 /* True if size bytes at offset lie in the arena; otherwise refuses the request. */
 static bool check_range(const struct uhost_model *model, uint32_t offset, uint32_t size)
 {
-    if (size > model->arena_bytes || offset > model->arena_bytes - size) {
-        refuse(UHOST_ERROR_OUT_OF_RANGE, offset);
+    if (!uhost_is_within(offset, size, model->arena_bytes)) {
+        uhost_refuse(UHOST_ERROR_OUT_OF_RANGE, offset);
         return false;
     }
     return true;
@@ -130,16 +67,16 @@ static void answer_hello(void)
     uint8_t fixed[UHOST_HELLO_REPLY_BYTES];
 
     uhost_pack_hello_reply(fixed, &hello);
-    begin_reply(UHOST_HELLO_REPLY);
+    uhost_reply_begin(UHOST_HELLO_REPLY);
     uhost_frame_put(fixed, sizeof fixed);
-    put_text(uhost_build_digest);
-    put_text(uhost_board_name);
+    uhost_reply_text(uhost_build_digest);
+    uhost_reply_text(uhost_board_name);
     uhost_frame_end();
 }
 
 static void answer_model(const uint8_t *payload)
 {
-    const struct uhost_model *model = find_model(uhost_unpack_model_request(payload).model);
+    const struct uhost_model *model = uhost_find_model(uhost_unpack_model_request(payload).model);
     uint8_t fixed[UHOST_MODEL_REPLY_BYTES];
 
     if (model == 0) {
@@ -153,16 +90,16 @@ static void answer_model(const uint8_t *payload)
     };
 
     uhost_pack_model_reply(fixed, &reply);
-    begin_reply(UHOST_MODEL_REPLY);
+    uhost_reply_begin(UHOST_MODEL_REPLY);
     uhost_frame_put(fixed, sizeof fixed);
-    put_text(model->name);
+    uhost_reply_text(model->name);
     uhost_frame_end();
 }
 
 static void answer_tensor(const uint8_t *payload)
 {
     const struct uhost_tensor_request request = uhost_unpack_tensor_request(payload);
-    const struct uhost_model *model = find_model(request.model);
+    const struct uhost_model *model = uhost_find_model(request.model);
     const struct uhost_tensor *tensor;
     uint32_t count;
     uint8_t fixed[UHOST_TENSOR_REPLY_BYTES];
@@ -173,7 +110,7 @@ static void answer_tensor(const uint8_t *payload)
     tensor = request.direction == UHOST_DIRECTION_INPUT ? model->inputs : model->outputs;
     count = request.direction == UHOST_DIRECTION_INPUT ? model->input_count : model->output_count;
     if (request.direction > UHOST_DIRECTION_OUTPUT || request.index >= count) {
-        refuse(UHOST_ERROR_NO_TENSOR, request.index);
+        uhost_refuse(UHOST_ERROR_NO_TENSOR, request.index);
         return;
     }
     tensor += request.index;
@@ -186,10 +123,10 @@ static void answer_tensor(const uint8_t *payload)
     };
 
     uhost_pack_tensor_reply(fixed, &reply);
-    begin_reply(UHOST_TENSOR_REPLY);
+    uhost_reply_begin(UHOST_TENSOR_REPLY);
     uhost_frame_put(fixed, sizeof fixed);
-    put_text(tensor->name);
-    put_shape(tensor->shape, tensor->rank);
+    uhost_reply_text(tensor->name);
+    uhost_reply_shape(tensor->shape, tensor->rank);
     uhost_frame_end();
 }
 
@@ -198,7 +135,7 @@ static void answer_tensor(const uint8_t *payload)
 static void answer_write(const uint8_t *payload, uint32_t size)
 {
     const struct uhost_write_request request = uhost_unpack_write_request(payload);
-    const struct uhost_model *model = find_model(request.model);
+    const struct uhost_model *model = uhost_find_model(request.model);
     const uint8_t *content = payload + UHOST_WRITE_REQUEST_BYTES;
     uint32_t content_bytes = size - UHOST_WRITE_REQUEST_BYTES;
 
@@ -206,19 +143,19 @@ static void answer_write(const uint8_t *payload, uint32_t size)
         return;
     }
     __builtin_memcpy(model->arena + request.offset, content, content_bytes);
-    begin_reply(UHOST_WRITE_REPLY);
+    uhost_reply_begin(UHOST_WRITE_REPLY);
     uhost_frame_end();
 }
 
 static void answer_read(const uint8_t *payload)
 {
     const struct uhost_read_request request = uhost_unpack_read_request(payload);
-    const struct uhost_model *model = find_model(request.model);
+    const struct uhost_model *model = uhost_find_model(request.model);
 
     if (model == 0 || !check_range(model, request.offset, request.size_bytes)) {
         return;
     }
-    begin_reply(UHOST_READ_REPLY);
+    uhost_reply_begin(UHOST_READ_REPLY);
     uhost_frame_put(model->arena + request.offset, request.size_bytes);
     uhost_frame_end();
 }
@@ -227,7 +164,7 @@ static void answer_read(const uint8_t *payload)
 
 static void answer_run(const uint8_t *payload)
 {
-    const struct uhost_model *model = find_model(uhost_unpack_run_request(payload).model);
+    const struct uhost_model *model = uhost_find_model(uhost_unpack_run_request(payload).model);
     struct uhost_run_reply reply;
 
     if (model == 0) {
@@ -238,20 +175,20 @@ static void answer_run(const uint8_t *payload)
         uhost_pack_run_reply(done.bytes, &reply);
         done.type = UHOST_RUN_REPLY;
     }
-    reply_short(UHOST_RUN_REPLY, done.bytes, UHOST_RUN_REPLY_BYTES);
+    uhost_reply_short(UHOST_RUN_REPLY, done.bytes, UHOST_RUN_REPLY_BYTES);
 }
 
 static void answer_operator(const uint8_t *payload)
 {
     const struct uhost_operator_request request = uhost_unpack_operator_request(payload);
-    const struct uhost_model *model = find_model(request.model);
+    const struct uhost_model *model = uhost_find_model(request.model);
     struct uhost_operator_reply reply;
 
     if (model == 0) {
         return;
     }
     if (request.index >= model->operator_count) {
-        refuse(UHOST_ERROR_NO_OPERATOR, request.index);
+        uhost_refuse(UHOST_ERROR_NO_OPERATOR, request.index);
         return;
     }
     if (done.type != UHOST_OPERATOR_REPLY) {
@@ -259,7 +196,7 @@ static void answer_operator(const uint8_t *payload)
         uhost_pack_operator_reply(done.bytes, &reply);
         done.type = UHOST_OPERATOR_REPLY;
     }
-    reply_short(UHOST_OPERATOR_REPLY, done.bytes, UHOST_OPERATOR_REPLY_BYTES);
+    uhost_reply_short(UHOST_OPERATOR_REPLY, done.bytes, UHOST_OPERATOR_REPLY_BYTES);
 }
 
 /* ---- Requests ----------------------------------------------------------------------------- */
@@ -271,7 +208,7 @@ static void answer_operator(const uint8_t *payload)
 static bool accept(uint8_t type, uint16_t its_session, uint16_t its_sequence)
 {
     if (its_session == 0 || (its_session != session && type != UHOST_HELLO_REQUEST)) {
-        send_error(its_session, its_sequence, UHOST_ERROR_NO_SESSION, session);
+        uhost_send_error(its_session, its_sequence, UHOST_ERROR_NO_SESSION, session);
         return false;
     }
     if (its_session != session) {
@@ -283,6 +220,7 @@ static bool accept(uint8_t type, uint16_t its_session, uint16_t its_sequence)
     }
     sequence = its_sequence;
     done.type = 0;
+    uhost_reply_to(session, sequence);
     return true;
 }
 
@@ -292,7 +230,18 @@ static void answer_exact(uint8_t type, const uint8_t *payload, uint32_t size, ui
     if (size == expected) {
         answer(payload);
     } else {
-        refuse(UHOST_ERROR_MALFORMED, type);
+        uhost_refuse(UHOST_ERROR_MALFORMED, type);
+    }
+}
+
+/* For a message that ends with bytes of any number. */
+static void answer_longer(uint8_t type, const uint8_t *payload, uint32_t size, uint32_t fixed,
+                          void (*answer)(const uint8_t *payload, uint32_t size))
+{
+    if (size >= fixed) {
+        answer(payload, size);
+    } else {
+        uhost_refuse(UHOST_ERROR_MALFORMED, type);
     }
 }
 
@@ -309,11 +258,7 @@ static void answer(uint8_t type, const uint8_t *payload, uint32_t size)
         answer_exact(type, payload, size, UHOST_TENSOR_REQUEST_BYTES, answer_tensor);
         break;
     case UHOST_WRITE_REQUEST:
-        if (size < UHOST_WRITE_REQUEST_BYTES) {
-            refuse(UHOST_ERROR_MALFORMED, type);
-        } else {
-            answer_write(payload, size);
-        }
+        answer_longer(type, payload, size, UHOST_WRITE_REQUEST_BYTES, answer_write);
         break;
     case UHOST_READ_REQUEST:
         answer_exact(type, payload, size, UHOST_READ_REQUEST_BYTES, answer_read);
@@ -324,8 +269,17 @@ static void answer(uint8_t type, const uint8_t *payload, uint32_t size)
     case UHOST_OPERATOR_REQUEST:
         answer_exact(type, payload, size, UHOST_OPERATOR_REQUEST_BYTES, answer_operator);
         break;
+    case UHOST_PARAMS_REQUEST:
+        answer_exact(type, payload, size, UHOST_PARAMS_REQUEST_BYTES, uhost_answer_params);
+        break;
+    case UHOST_PARAMS_WRITE_REQUEST:
+        answer_longer(type, payload, size, UHOST_PARAMS_WRITE_REQUEST_BYTES, uhost_answer_params_write);
+        break;
+    case UHOST_PARAMS_CHECK_REQUEST:
+        answer_exact(type, payload, size, UHOST_PARAMS_CHECK_REQUEST_BYTES, uhost_answer_params_check);
+        break;
     default:
-        refuse(UHOST_ERROR_UNKNOWN_MESSAGE, type);
+        uhost_refuse(UHOST_ERROR_UNKNOWN_MESSAGE, type);
         break;
     }
 }
@@ -347,7 +301,7 @@ void uhost_rpc_receive(const uint8_t *data, uint32_t size)
                 answer(received[1], received + UHOST_FRAME_HEADER_BYTES,
                        receiver.size - UHOST_FRAME_HEADER_BYTES);
             } else {
-                refuse(UHOST_ERROR_VERSION, UHOST_PROTOCOL_VERSION);
+                uhost_refuse(UHOST_ERROR_VERSION, UHOST_PROTOCOL_VERSION);
             }
         }
     }
@@ -362,7 +316,7 @@ void uhost_rpc_log(const char *line)
     while (line[size] != '\0') {
         size++;
     }
-    begin_reply(UHOST_LOG_NOTICE);
+    uhost_reply_begin(UHOST_LOG_NOTICE);
     uhost_frame_put(line, size);
     uhost_frame_end();
 }
@@ -389,6 +343,6 @@ void uhost_rpc_report_fault(const struct uhost_fault *fault)
 
     uhost_pack_fault_notice(payload, &notice);
     for (int i = 0; i < FAULT_REPORTS; i++) {
-        reply_short(UHOST_FAULT_NOTICE, payload, sizeof payload);
+        uhost_reply_short(UHOST_FAULT_NOTICE, payload, sizeof payload);
     }
 }

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cortex_m.h"
 #include "board.h"
 #include "hal.h"
-#include "registers.h"
 #include "vectors.h"
 
 /* Of the linker script. */
@@ -67,9 +67,11 @@ __attribute__((noreturn, used)) void uhost_start(void)
 {
     const uint32_t *load = uhost_data_load;
 
-    SCB_VTOR = (uint32_t)uhost_vectors;
+    SCB_VTOR = (uint32_t)uhost_vectors; /* a Cortex-M0 has none and ignores this */
+#if !UHOST_IS_ARMV6M
     SCB_SHCSR |= SCB_SHCSR_FAULTS;
     SCB_CCR |= SCB_CCR_DIV_0_TRP;
+#endif
     data_barrier();
 #if UHOST_HAS_CACHES
     enable_caches();
@@ -89,7 +91,8 @@ __attribute__((noreturn, used)) void uhost_start(void)
 /* Where reset and loaders jump to. No compiled code before the FPU is on: it may use it. */
 __attribute__((naked, noreturn)) void uhost_reset(void)
 {
-    __asm volatile("cpsid i\n"
+    __asm volatile(".syntax unified\n"
+                   "cpsid i\n"
                    "ldr r0, =uhost_stack_top\n"
                    "mov sp, r0\n"
 #if UHOST_HAS_FPU
@@ -100,7 +103,8 @@ __attribute__((naked, noreturn)) void uhost_reset(void)
                    "dsb\n"
                    "isb\n"
 #endif
-                   "b uhost_start\n"
+                   "ldr r0, =uhost_start\n"
+                   "bx r0\n"
                    ".ltorg\n");
 }
 
@@ -135,10 +139,12 @@ __attribute__((noreturn, used)) void uhost_fault_report(const struct frame *fram
     struct uhost_fault fault = {.sp = (uint32_t)frame};
 
     __asm volatile("mrs %0, ipsr" : "=r"(fault.kind));
+#if !UHOST_IS_ARMV6M
     fault.cfsr = SCB_CFSR;
     fault.hfsr = SCB_HFSR;
     fault.mmfar = SCB_MMFAR;
     fault.bfar = SCB_BFAR;
+#endif
     if (frame_is_in_stack(frame) && (fault.cfsr & SCB_CFSR_STACKING) == 0) {
         fault.r0 = frame->r0;
         fault.r1 = frame->r1;
@@ -169,7 +175,8 @@ __attribute__((noreturn, used)) void uhost_fault_report(const struct frame *fram
  */
 __attribute__((naked)) void uhost_fault_entry(void)
 {
-    __asm volatile("mov r0, sp\n"
+    __asm volatile(".syntax unified\n"
+                   "mov r0, sp\n"
                    "mov r1, lr\n"
                    "ldr r2, =uhost_stack_limit + 512\n"
                    "ldr r3, =uhost_stack_top\n"
@@ -178,6 +185,7 @@ __attribute__((naked)) void uhost_fault_entry(void)
                    "cmp r0, r3\n"
                    "bls 2f\n"
                    "1: mov sp, r3\n"
-                   "2: b uhost_fault_report\n"
+                   "2: ldr r2, =uhost_fault_report\n"
+                   "bx r2\n"
                    ".ltorg\n");
 }

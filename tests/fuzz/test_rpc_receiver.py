@@ -1,6 +1,7 @@
 """The firmware's RPC server takes any byte stream: see rpc_receiver/harness.c.
 
-More executions: `UHOST_FUZZ_EXECUTIONS=10000000 pytest tests/fuzz/test_rpc_receiver.py`.
+More executions: `UHOST_FUZZ_EXECUTIONS=10000000 pytest tests/fuzz/test_rpc_receiver.py`, or
+`./dev reliability`, which writes the result into docs/reliability.md.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from uhost.rpc import protocol_header
 HARNESS = Path(__file__).parent / "rpc_receiver" / "harness.c"
 EXECUTIONS = int(os.environ.get("UHOST_FUZZ_EXECUTIONS", "100000"))
 BUFFER = "-DUHOST_RPC_BUFFER_BYTES=1024"
+RPC = ("frame", "measure", "params", "reply", "server")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
-@pytest.fixture(scope="module")
-def harness(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("rpc_receiver")
+def build_harness(folder: Path) -> Path:
+    """Returns the program that feeds the server, built with sanitizers."""
     firmware = resources.folder("firmware")
     (folder / "protocol.h").write_text(protocol_header())
-    sources = [str(firmware / "rpc" / f"{name}.c") for name in ("frame", "measure", "server")]
+    sources = [str(firmware / "rpc" / f"{name}.c") for name in RPC]
     flags = ("-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", *SANITIZERS, BUFFER)
     includes = [f"-I{path}" for path in (folder, firmware / "rpc", firmware / "hal")]
     program = folder / "harness"
@@ -34,6 +35,11 @@ def harness(tmp_path_factory: pytest.TempPathFactory) -> Path:
         check=True,
     )
     return program
+
+
+@pytest.fixture(scope="module")
+def harness(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_harness(tmp_path_factory.mktemp("rpc_receiver"))
 
 
 @pytest.mark.needs("host_cc")

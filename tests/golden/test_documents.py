@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -18,8 +19,10 @@ from uhost import errors
 from uhost.cli import COMMANDS, cli
 from uhost.ops._op import OPERATORS
 from uhost.registry import Registry
-from uhost.report.records import error_json, evaluation_record
+from uhost.report.compare import compare_results, comparison_records
+from uhost.report.records import benchmark_record, error_json, evaluation_record
 from uhost.runners._runner import RUNNERS
+from uhost.runtime.benchmark import Benchmark, PlacedBlock, Spread, Timing
 from uhost.runtime.build_folder import Manifest
 from uhost.runtime.evaluation import Comparison, Evaluation, OperatorFigures
 from uhost.toolchain._toolchain import TOOLCHAINS
@@ -150,9 +153,13 @@ def test_every_command_line_names_a_verb_and_its_options() -> None:
         if words[0] == "VERB":
             continue
         assert words[0] in COMMANDS, f"{name}: there is no verb '{words[0]}'"
+        command = COMMANDS[words[0]]
+        if isinstance(command, click.Group) and len(words) > 1:
+            assert words[1] in command.commands, f"{name}: uhost {' '.join(words)}"
+            command = command.commands[words[1]]
         known = {
             option
-            for parameter in COMMANDS[words[0]].params
+            for parameter in command.get_params(click.Context(command))
             for option in (*parameter.opts, *parameter.secondary_opts)
         } | {"--help", "-h"}
         unknown = {word for word in words[1:] if word.startswith("-")} - known
@@ -181,10 +188,14 @@ def test_every_verb_is_documented() -> None:
     assert set(COMMANDS.names()) <= set(changes)
 
 
+def has_json(command: click.Command) -> bool:
+    if isinstance(command, click.Group):
+        return any(map(has_json, command.commands.values()))
+    return any("--json" in parameter.opts for parameter in command.params)
+
+
 def test_json_document_covers_every_verb_that_prints_json() -> None:
-    prints_json = {
-        name for name in COMMANDS.names() if any("--json" in p.opts for p in COMMANDS[name].params)
-    }
+    prints_json = {name for name in COMMANDS.names() if has_json(COMMANDS[name])}
     headings = re.findall(r"^## (`.*)$", JSON, flags=re.M)
     assert {verb for heading in headings for verb in re.findall(r"`(\w+)`", heading)} == prints_json
 
@@ -248,6 +259,32 @@ def test_fields_of_run_verify_and_bench() -> None:
     assert first_column(operators) == list(record["operators"][0])
     comparisons = paragraph_after(text, "An entry of `comparisons`:")
     assert first_column(comparisons) == list(record["comparisons"][0])
+
+
+def test_fields_of_bench() -> None:
+    spread = Spread(1.0, 1.0, 1.0)
+    timing = Timing(1, 8, 8, spread, spread, spread, spread, (None,), (None,))
+    block = PlacedBlock("x", "input", 0, 8, 0, 0)
+    record = benchmark_record(Benchmark(evaluation(), timing, (block,)))
+    plain = evaluation_record(evaluation())
+    text = section(JSON, "`run`, `verify`, `bench`")
+    more = first_column(paragraph_after(text, "`bench` has two fields more:"))
+    assert list(record) == [*plain, *more]
+    also = first_column(paragraph_after(text, "Its entries of `operators` also have:"))
+    assert list(record["operators"][0]) == [*plain["operators"][0], *also]
+    assert first_column(paragraph_after(text, "\n`timing`;")) == list(record["timing"])
+    assert list(record["timing"]["cycles"]) == ["min", "median", "p95"]
+    memory = first_column(paragraph_after(text, "An entry of `memory`:"))
+    assert memory == list(record["memory"][0])
+
+
+def test_fields_of_a_comparison() -> None:
+    record = evaluation_record(evaluation())
+    compared = comparison_records(compare_results([record], [record]))[0]
+    text = section(JSON, "`bench --compare`")
+    assert first_column(text) == list(compared)
+    figures = first_column(paragraph_after(text, "An entry of `figures`:"))
+    assert figures == list(compared["figures"][0]) == list(compared["operators"][0])
 
 
 def test_fields_of_build() -> None:

@@ -37,7 +37,7 @@ def generated(kind: str, library: str) -> dict[str, bytes]:
     target = replace(board.target, libraries=libraries)
     config = CompilationConfig(host=target, targets=(target,))
     graph = next(iter(OPERATORS[kind].examples())).graph
-    return dict(emit([driver.lower(graph, config)], config.executor, "VERSION").files)
+    return dict(emit([driver.lower(graph, config)], config, "VERSION").files)
 
 
 def compare_with(path: Path, content: bytes) -> None:

@@ -34,6 +34,7 @@ def test_the_wheel_carries_templates_boards_firmware_and_the_model(wheel: Path) 
         "uhost/_data/firmware/startup/cortex_m.c",
         "uhost/models/digits.tflite",
         "uhost/models/digits.npz",
+        "uhost/config/uhost.schema.json",
     ):
         assert path in names, path
     assert not [n for n in names if n.startswith(("tests/", "templates/", "boards/"))]

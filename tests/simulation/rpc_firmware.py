@@ -19,8 +19,9 @@ def build(folder: Path, *flags: str) -> Path:
     """Returns the firmware for this machine with the models of the tests."""
     firmware = resources.folder("firmware")
     (folder / "protocol.h").write_text(protocol_header())
-    names = ("rpc/frame", "rpc/measure", "rpc/server", "rpc/main", "hal/host")
-    sources = [str(firmware / f"{name}.c") for name in names]
+    names = ("frame", "main", "measure", "params", "reply", "server")
+    sources = [str(firmware / "rpc" / f"{name}.c") for name in names]
+    sources.append(str(firmware / "hal" / "host.c"))
     includes = [f"-I{path}" for path in (folder, firmware / "rpc", firmware / "hal")]
     program = folder / "firmware.elf"
     warnings = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror")

@@ -63,7 +63,7 @@ class PythonDevice:
             case m.HelloRequest.CODE:
                 return m.HelloReply(self.buffer_bytes, 216_000_000, 3, 1, 1, self.digest, "fake")
             case m.ModelRequest.CODE:
-                return m.ModelReply(ARENA_BYTES, 2, 1, 1, "sum")
+                return m.ModelReply(len(self.arena), 2, 1, 1, "sum")
             case m.TensorRequest.CODE:
                 asked = m.decode(m.TensorRequest, frame.payload)
                 if asked.direction == m.Direction.INPUT:
@@ -73,7 +73,7 @@ class PythonDevice:
                 return self.write(m.decode(m.WriteRequest, frame.payload))
             case m.ReadRequest.CODE:
                 read = m.decode(m.ReadRequest, frame.payload)
-                if read.offset + read.size_bytes > ARENA_BYTES:
+                if read.offset + read.size_bytes > len(self.arena):
                     return m.ErrorReply(read.offset, m.ErrorCode.OUT_OF_RANGE)
                 return m.ReadReply(bytes(self.arena[read.offset :][: read.size_bytes]))
             case m.RunRequest.CODE | m.OperatorRequest.CODE:
@@ -82,7 +82,7 @@ class PythonDevice:
 
     def write(self, request: m.WriteRequest) -> m.Message:
         assert len(request.content) + 5 <= self.buffer_bytes
-        if request.offset + len(request.content) > ARENA_BYTES:
+        if request.offset + len(request.content) > len(self.arena):
             return m.ErrorReply(request.offset, m.ErrorCode.OUT_OF_RANGE)
         self.write_sizes.append(len(request.content))
         self.arena[request.offset : request.offset + len(request.content)] = request.content

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from uhost import resources
+from uhost.config._board_checks import actual_baud
 from uhost.config.board import Bank, Board, Region, Step, board_names, chip_names, load_board
 from uhost.errors import BoardError
 from uhost.targets._target import TARGETS
@@ -80,14 +81,32 @@ def refusal(path: Path) -> BoardError:
 
 
 def test_the_boards_and_chips_that_come_with_uhost() -> None:
-    assert board_names() == (
+    assert set(board_names()) == {
+        "b_u585i_iot02a",
         "host",
+        "lm3s6965evb",
+        "microbit",
+        "mimxrt1050_evk",
+        "mps2_an386",
         "mps2_an500",
+        "mps2_an505",
+        "mps2_an521",
+        "mps3_an547",
         "netduinoplus2",
+        "nrf52840dk",
+        "nrf5340dk_app",
+        "nucleo_f446re",
         "nucleo_f746zg",
+        "nucleo_h743zi2",
+        "nucleo_l4r5zi",
+        "qemu_riscv32",
+        "rpi_pico",
+        "rpi_pico2",
+        "stm32f4_discovery",
         "stm32f746g_disco",
-    )
-    assert chip_names() == ("an500", "stm32f405", "stm32f746")
+    }
+    chips = {load_board(name).chip for name in board_names()}
+    assert chips == {*chip_names(), ""}, "every chip has a board"
 
 
 @pytest.mark.parametrize("name", [*board_names(), *chip_names()])
@@ -112,7 +131,8 @@ def test_the_discovery_board() -> None:
     assert board.name == "stm32f746"
     assert board.board == "stm32f746g_disco"
     assert str(board.target) == "cortex_m cortex-m7 [dsp, fpu] kernels: dsp, reference"
-    assert board.region("flash") == Region("flash", 0x08000000, 1024 * 1024, "flash")
+    sectors = tuple(1024 * kib for kib in (32, 32, 32, 32, 128, 256, 256, 256))
+    assert board.region("flash") == Region("flash", 0x08000000, 2**20, "flash", (), sectors)
     assert board.region("ram").end == 0x20050000
     assert board.region("ram").banks == (
         Bank("dtcm", 0x20000000, 64 * 1024),
@@ -179,9 +199,8 @@ def test_an_unknown_board_names_the_nearest() -> None:
         load_board("stm32f746g_disc")
     assert str(caught.value) == (
         "there is no board 'stm32f746g_disc'\n"
-        "  fix:   did you mean 'stm32f746g_disco'? boards: host, mps2_an500, netduinoplus2, "
-        "nucleo_f746zg, stm32f746g_disco; chips: an500, stm32f405, stm32f746; "
-        "or give the path of a board file"
+        "  fix:   did you mean 'stm32f746g_disco'? `uhost boards` lists them; the name "
+        "of a chip and the path of a board file do too"
     )
 
 
@@ -192,11 +211,24 @@ def test_a_missing_board_file() -> None:
 
 BOARD_MISTAKES = [
     (
+        ("verified: []", "verified: []\nusb: [0483-374b]"),
+        "my.yaml:13, key usb[0]",
+        "wrong value: expected `str` matching regex '^[0-9a-f]{4}:[0-9a-f]{4}$'",
+        "expected text that matches ^[0-9a-f]{4}:[0-9a-f]{4}$",
+    ),
+    (
+        ("verified: []", "verified: []\nbootloader: {kind: dfu, enter: a button}"),
+        "my.yaml:13, key bootloader.kind",
+        "wrong value: invalid enum value 'dfu'",
+        "expected one of stm32_an3155, uf2",
+    ),
+    (
         ("stack_bytes: 4096", "stack_byte: 4096"),
         "my.yaml:10, key stack_byte",
         "unknown key 'stack_byte'",
-        "did you mean 'stack_bytes'? known: chip, clock, console, description, qemu, registers, "
-        "runners, sources, stack_bytes, target, verified",
+        "did you mean 'stack_bytes'? known: bootloader, chip, clock, console, description, jlink, "
+        "notes, openocd, pyocd, qemu, registers, renode, runners, sources, stack_bytes, stlink, "
+        "target, usb, verified",
     ),
     (
         ("hz: 48000000", "hz: fast"),
@@ -247,7 +279,7 @@ BOARD_MISTAKES = [
         ("chip: mychip", "chip: mychips"),
         "my.yaml:2, key chip",
         "there is no chip 'mychips'",
-        "did you mean 'mychip'? known: an500, mychip, stm32f405, stm32f746",
+        f"did you mean 'mychip'? known: {', '.join(sorted([*chip_names(), 'mychip']))}",
     ),
     (
         ("hz: 48000000", "hz: 480000000"),
@@ -371,6 +403,24 @@ def test_a_mistake_in_a_board_file_is_explained(
 
 CHIP_MISTAKES = [
     (
+        ("interrupts: 32", "interrupts: 32\nboot: {kind: rp2041, at: start, size_bytes: 256}"),
+        "mychip.yaml:6, key boot.kind",
+        "there is no boot block 'rp2041'",
+        "did you mean 'rp2040'? known: flexspi_hyperflash, rp2040, rp2350",
+    ),
+    (
+        ("interrupts: 32", "interrupts: 32\nboot: {kind: rp2040, at: start, size_bytes: 100}"),
+        "mychip.yaml:8, key memory[0].start",
+        "the vector table of 48 entries would not be aligned",
+        "start the region at a multiple of 256 bytes",
+    ),
+    (
+        ("interrupts: 32", "interrupts: 32\nplic: 0x0C000000"),
+        "mychip.yaml:6, key plic",
+        "a riscv chip, and no other, has its interrupts from a PLIC",
+        "add 'plic:' with its address, or remove the key",
+    ),
+    (
         ("kind: ram}", "kind: rom}"),
         "mychip.yaml:8, key memory[1].kind",
         "wrong value: invalid enum value 'rom'",
@@ -393,6 +443,18 @@ CHIP_MISTAKES = [
         "mychip.yaml:8, key memory[1].banks",
         "the banks of 'ram' add up to 60 KiB, the region has 64 KiB",
         "correct the sizes",
+    ),
+    (
+        ("kind: flash}", "kind: flash, sectors_kib: [64, 128]}"),
+        "mychip.yaml:7, key memory[0].sectors_kib",
+        "the erase sectors of 'flash' add up to 192 KiB, the region is 256 KiB of flash",
+        "correct the sizes; only flash has sectors",
+    ),
+    (
+        ("kind: ram}", "kind: ram, sectors_kib: [64]}"),
+        "mychip.yaml:8, key memory[1].sectors_kib",
+        "the erase sectors of 'ram' add up to 64 KiB, the region is 64 KiB of ram",
+        "correct the sizes; only flash has sectors",
     ),
     (
         ("name: ram,", "name: flash,"),
@@ -428,7 +490,8 @@ CHIP_MISTAKES = [
         ("kind: stm32_usart_v1", "kind: stm32_usart_v2"),
         "mychip.yaml:21, key uarts[0].kind",
         "there is no UART kind 'stm32_usart_v2'",
-        "did you mean 'stm32_usart_v3'? known: cmsdk_apb_uart, stm32_usart_v1, stm32_usart_v3",
+        "did you mean 'stm32_usart_v3'? known: cmsdk_apb_uart, nrf_uart, nrf_uarte, ns16550, "
+        "nxp_lpuart, pl011, stm32_lpuart, stm32_usart_v1, stm32_usart_v3",
     ),
     (
         ("irq: 5", "irq: 32"),
@@ -464,13 +527,14 @@ CHIP_MISTAKES = [
         ("kind: cortex_m,", "kind: cortexm,"),
         "mychip.yaml:3, key target.kind",
         "there is no target 'cortexm'",
-        "did you mean 'cortex_m'? known: cortex_m, host",
+        "did you mean 'cortex_m'? known: cortex_m, host, riscv",
     ),
     (
         ("cpu: cortex-m4", "cpu: cortex-m9"),
         "mychip.yaml:3, key target",
         "there is no CPU 'cortex-m9' in the target 'cortex_m'",
-        "known: cortex-m4, cortex-m7",
+        "known: cortex-m0, cortex-m0plus, cortex-m3, cortex-m33, cortex-m33+nodsp, cortex-m4, "
+        "cortex-m55, cortex-m7",
     ),
     (
         ("fpu: single", "fpu: double"),
@@ -504,7 +568,7 @@ def test_an_empty_file(tmp_path: Path) -> None:
         ("just text", "wrong value: expected `object`, got `str`"),
         ("&a [*a]", "wrong value: expected `object`, got `array`"),
         ("? [1]\n: 2", "a key must be text, not a collection"),
-        ("on: 1", "a key must be text, not 'on'"),
+        ("3: 1", "a key must be text, not '3'"),
         ("\x00", "not valid YAML: unacceptable character #x0000"),
         ("chip: 0x_", "not valid YAML: invalid literal for int() with base 16: ''"),
         ("chip: !!python/name:os.system", "not valid YAML: could not determine a constructor"),
@@ -541,3 +605,60 @@ def test_single_precision_is_never_built_for_double() -> None:
     assert double.has("fpu_double")
     assert kind.target("cortex-m4", "none").features == ("dsp",)
     assert kind.gcc_flags(kind.target("cortex-m4", "none"))[-1] == "-mfloat-abi=soft"
+
+
+def test_a_small_core_is_built_without_an_fpu_and_without_divide() -> None:
+    kind = TARGETS["cortex_m"]
+    for cpu, model in (("cortex-m0", "cortex_m0"), ("cortex-m33+nodsp", "cortex_m33-dsp")):
+        target = kind.target(cpu, "none")
+        assert target.libraries == ("reference",)
+        assert kind.gcc_flags(target) == (f"-mcpu={cpu}", "-mthumb", "-mfloat-abi=soft")
+        assert kind.clang_flags(target)[-1] == f"-mcpu={model}"
+
+
+def test_how_a_board_is_reached_from_outside() -> None:
+    board = load_board("nrf52840dk")
+    assert board.renode is not None
+    assert board.renode.uart == "sysbus.uart0"
+    assert board.renode.cpu == "cpu"
+    assert board.openocd == ("interface/jlink.cfg", "target/nrf52.cfg")
+    assert (board.pyocd, board.jlink, board.stlink) == ("nrf52840", "nRF52840_xxAA", False)
+    assert board.usb[0] == "1366:1015"
+    assert board.bootloader is None
+    pico = load_board("rpi_pico").bootloader
+    assert pico is not None
+    assert (pico.kind, pico.family_id, pico.chip_id) == ("uf2", 0xE48BFF56, 0)
+    rom = load_board("b_u585i_iot02a").bootloader
+    assert rom is not None
+    assert (rom.kind, rom.console, rom.chip_id) == ("stm32_an3155", True, 0x482)
+
+
+def test_the_image_begins_behind_the_boot_block() -> None:
+    assert load_board("stm32f746").vector_table == 0x08000000
+    assert load_board("rpi_pico").vector_table == 0x10000100
+    assert load_board("rpi_pico2").vector_table == 0x10000000
+    assert load_board("mimxrt1050_evk").vector_table == 0x60002000
+
+
+def test_a_uart_may_have_a_clock_of_its_own() -> None:
+    console = load_board("mimxrt1050_evk").console
+    assert console is not None
+    assert (console.clock_hz, console.reset_clock_hz) == (24_000_000, 24_000_000)
+
+
+@pytest.mark.parametrize(
+    ("kind", "clock_hz", "baud", "actual"),
+    [
+        ("stm32_usart_v3", 54_000_000, 115200, 54e6 / 469),
+        ("stm32_usart_v3", 1_000_000, 115200, 0),
+        ("stm32_lpuart", 4_000_000, 115200, 256 * 4e6 / 8889),
+        ("stm32_lpuart", 300_000, 115200, 0),
+        ("nxp_lpuart", 24_000_000, 115200, 24e6 / (16 * 13)),
+        ("ns16550", 3_686_400, 115200, 115200),
+        ("ns16550", 3_686_400, 460800, 0),
+        ("nrf_uarte", 16_000_000, 1_000_000, 1_000_000),
+        ("nrf_uart", 16_000_000, 300_000, 0),
+    ],
+)
+def test_the_rate_a_uart_makes(kind: str, clock_hz: int, baud: int, actual: float) -> None:
+    assert actual_baud(kind, clock_hz, baud) == actual

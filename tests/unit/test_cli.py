@@ -124,7 +124,8 @@ def test_compile_writes_the_same_bytes_twice(tmp_path: Path) -> None:
         result = uhost("compile", "--board", "stm32f746", "-o", tmp_path / name)
         assert result.returncode == 0, result.stderr
     assert (tmp_path / "a.tar").read_bytes() == (tmp_path / "b.tar").read_bytes()
-    assert sorted(p.name for p in (tmp_path / "folder").iterdir()) == ["model.c", "model.h"]
+    names = {p.name for p in (tmp_path / "folder").iterdir()}
+    assert names == {"CMakeLists.txt", "manifest.json", "model.c", "model.h"}
 
 
 def test_a_wrong_expectation_is_exit_code_1(tmp_path: Path) -> None:

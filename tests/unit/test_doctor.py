@@ -12,7 +12,10 @@ import pytest
 
 from uhost.report.doctor import Finding, diagnose, verdict
 
-VARIABLES = ("UHOST_ARM_GCC", "UHOST_HOST_CC", "UHOST_QEMU_ARM")
+VARIABLES = (
+    *("UHOST_ARM_GCC", "UHOST_HOST_CC", "UHOST_RISCV_GCC"),
+    *("UHOST_QEMU_ARM", "UHOST_QEMU_RISCV"),
+)
 
 
 @pytest.fixture
@@ -36,7 +39,10 @@ def install_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gcc = f'case "$1" in --version) echo gcc 12;; *) echo {specs};; esac'
     install(folder, "arm-none-eabi-gcc", gcc)
     install(folder, "cc")
+    install(folder, "riscv64-unknown-elf-gcc", gcc.replace("nano", "picolibc"))
     install(folder, "qemu-system-arm")
+    install(folder, "qemu-system-riscv32")
+    install(folder, "renode", "echo Renode v1.16.0")
     spec = ModuleSpec("found", loader=None, origin="/site/found/__init__.py")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: spec)
 
@@ -49,6 +55,9 @@ def test_nothing_is_installed(bare: Path) -> None:
         ("host_cc", "missing"),
         ("unicorn", "missing"),
         ("qemu", "missing"),
+        ("renode", "missing"),
+        ("riscv_gcc", "missing"),
+        ("qemu_riscv", "missing"),
     ]
     assert findings[0] == Finding(
         "arm_gcc",
@@ -64,6 +73,12 @@ def test_nothing_is_installed(bare: Path) -> None:
         "install it with `apt-get install gcc libc6-dev`, or set UHOST_HOST_CC to its path",
         "install it with `pip install unicorn`",
         "install it with `apt-get install qemu-system-arm`, or set UHOST_QEMU_ARM to its path",
+        "install Renode 1.15 or later, from renode.io or your system's packages, and put "
+        "'renode' on PATH, or its path in UHOST_RENODE",
+        "install it with `apt-get install gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf`, "
+        "or set UHOST_RISCV_GCC to its path",
+        "install it with `apt-get install qemu-system-misc (or qemu-system-riscv)`, or set "
+        "UHOST_QEMU_RISCV to its path",
     ]
     assert verdict(findings) == (
         "No tool is installed. The least that builds and simulates: `pip install ziglang unicorn`."
@@ -73,7 +88,7 @@ def test_nothing_is_installed(bare: Path) -> None:
 def test_everything_is_installed(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install_all(bare, monkeypatch)
     findings = diagnose()
-    assert [f.status for f in findings] == ["found"] * 5
+    assert [f.status for f in findings] == ["found"] * 8
     assert (findings[0].where, findings[0].version) == (str(bare / "arm-none-eabi-gcc"), "gcc 12")
     assert findings[1].where == f"{sys.executable} -m ziglang cc"
     assert findings[1].version.startswith("zig 0.")
@@ -94,7 +109,7 @@ def test_a_variable_points_nowhere(bare: Path, monkeypatch: pytest.MonkeyPatch) 
     install_all(bare, monkeypatch)
     monkeypatch.setenv("UHOST_ARM_GCC", "/opt/nowhere/gcc")
     findings = diagnose()
-    assert [f.status for f in findings] == ["misdirected", *["found"] * 4]
+    assert [f.status for f in findings] == ["misdirected", *["found"] * 7]
     assert findings[0].problem == (
         "the variable UHOST_ARM_GCC points nowhere: '/opt/nowhere/gcc' is not an executable program"
     )
@@ -114,18 +129,19 @@ def test_what_a_missing_tool_costs(bare: Path) -> None:
         return verdict(
             [
                 Finding(t, "", "missing" if t in tools else "found", "")
-                for t in ("arm_gcc", "zig", "host_cc", "unicorn", "qemu")
+                for t in ("arm_gcc", "zig", "host_cc", "unicorn", "qemu", "renode")
             ]
         )
 
     assert lacking("arm_gcc", "zig") == (
         "arm_gcc, zig are missing. Boards can be simulated, but not built."
     )
-    assert lacking("unicorn", "qemu") == (
-        "unicorn, qemu are missing. Boards can be built, but not simulated."
+    assert lacking("unicorn", "qemu", "renode") == (
+        "unicorn, qemu, renode are missing. Boards can be built, but not simulated."
     )
-    assert lacking("arm_gcc", "zig", "unicorn", "qemu") == (
-        "arm_gcc, zig, unicorn, qemu are missing. Boards can be neither built nor simulated."
+    assert lacking("arm_gcc", "zig", "unicorn", "qemu", "renode") == (
+        "arm_gcc, zig, unicorn, qemu, renode are missing. "
+        "Boards can be neither built nor simulated."
     )
     assert lacking("arm_gcc", "qemu") == (
         "arm_gcc, qemu are missing. Boards can be built and simulated without."
@@ -137,7 +153,7 @@ def test_a_tool_that_does_not_run_counts_as_missing(
 ) -> None:
     install_all(bare, monkeypatch)
     install(bare, "qemu-system-arm", "exit 127")
-    qemu = diagnose()[-1]
+    qemu = diagnose()[-2]
     assert qemu.status == "missing"
     assert qemu.problem == (
         f"'{os.path.join(bare, 'qemu-system-arm')}' does not run: `--version` ended with status 127"

@@ -29,6 +29,15 @@ EXAMPLES: list[tuple[m.Message, str]] = [
     (m.RunReply(m.NO_CYCLES, 512, -2), "ffffffffffffffff 00020000 feffffff"),
     (m.OperatorRequest(0, 7), "00 07000000"),
     (m.OperatorReply(0x100000000, 0), "0000000001000000 00000000"),
+    (m.ParamsRequest(2), "02"),
+    (
+        m.ParamsReply(0x7FFF08080000, 304, m.Placement.FLASH, 1),
+        "00000808ff7f0000 30010000 02 01",
+    ),
+    (m.ParamsWriteRequest(1, 48, b"\x00\xff"), "01 30000000 00ff"),
+    (m.ParamsWriteReply(), ""),
+    (m.ParamsCheckRequest(1), "01"),
+    (m.ParamsCheckReply(0xCBF43926), "2639f4cb"),
     (m.LogNotice(b"hi"), "6869"),
     (
         m.FaultNotice(*range(1, 15)),

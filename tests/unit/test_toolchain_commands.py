@@ -13,7 +13,7 @@ import pytest
 from uhost.codegen.artifact import Artifact
 from uhost.config.board import load_board
 from uhost.errors import BuildError, OutOfMemoryError, ToolNotFoundError
-from uhost.toolchain import _build, arm_gcc, host_cc, zig
+from uhost.toolchain import _build, arm_gcc, host_cc, riscv_gcc, zig
 from uhost.toolchain._programs import MisdirectedVariableError, Program, version_of
 from uhost.toolchain._toolchain import TOOLCHAINS, Toolchain
 from uhost.toolchain.host_cc import HostCc
@@ -103,15 +103,38 @@ def test_every_folder_with_a_header_is_searched_for_headers() -> None:
 
 @pytest.mark.parametrize("toolchain", list(TOOLCHAINS), ids=TOOLCHAINS.names())
 def test_a_toolchain_says_what_it_builds_for(toolchain: Toolchain) -> None:
-    for_host = toolchain.name == "host_cc"
     reasons = {
         "arm_gcc": "it builds for Arm Cortex-M",
         "host_cc": "it builds for this machine only",
-        "zig": "it builds for Arm Cortex-M",
+        "riscv_gcc": "it builds for RISC-V",
+        "zig": "it builds for Cortex-M and RISC-V",
     }
-    for board in ("host", "mps2_an500"):
-        expected = "" if (board == "host") == for_host else reasons[toolchain.name]
+    boards = {
+        "arm_gcc": {"mps2_an500"},
+        "host_cc": {"host"},
+        "riscv_gcc": {"qemu_riscv32"},
+        "zig": {"mps2_an500", "qemu_riscv32"},
+    }
+    for board in ("host", "mps2_an500", "qemu_riscv32"):
+        expected = "" if board in boards[toolchain.name] else reasons[toolchain.name]
         assert toolchain.supports(load_board(board)) == expected
+
+
+def test_the_commands_for_riscv() -> None:
+    target = load_board("qemu_riscv32").target
+    flags = ("-march=rv32imc", "-misa-spec=2.2", "-mabi=ilp32", "-msmall-data-limit=0")
+    compile_command = riscv_gcc.compile_command(("gcc",), target, "model.c", INCLUDES)
+    assert compile_command[:5] == ("gcc", *flags)
+    assert "--specs=picolibc.specs" in compile_command
+    link = riscv_gcc.link_command(("gcc",), target, ["obj/a.c.o"])
+    assert link == (
+        *("gcc", *flags, "--specs=picolibc.specs", "-nostartfiles", "-Tfirmware/memory.ld"),
+        *("-Wl,--gc-sections", "obj/a.c.o", "-lm", "-o", "firmware.elf"),
+    )
+    assert zig.compile_command(("zig", "cc"), target, "model.c", ())[2:7] == (
+        *("-target", "riscv32-freestanding-none", "-mabi=ilp32", "-msmall-data-limit=0"),
+        "-mcpu=generic_rv32+m+c+zicsr",
+    )
 
 
 # ---- Finding programs --------------------------------------------------------------------

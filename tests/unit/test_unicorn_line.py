@@ -59,14 +59,16 @@ def test_does_not_support_helium_other_cores_and_other_uarts() -> None:
     )
     other = dataclasses.replace(target, cpu="cortex-m1")
     assert RUNNER.supports(dataclasses.replace(board(), target=other)) == (
-        "Unicorn has no cortex-m1; it has cortex-m0, cortex-m3, cortex-m4, cortex-m7, cortex-m33"
+        "Unicorn has no cortex-m1; it has cortex-m0, cortex-m0plus, cortex-m3, cortex-m4, "
+        "cortex-m7, cortex-m33, cortex-m33+nodsp"
     )
     console = board().console
     assert console is not None
-    pl011 = dataclasses.replace(console, kind="pl011")
-    assert RUNNER.supports(dataclasses.replace(board(), console=pl011)) == (
-        "it has no model of the UART kind 'pl011'; it has "
-        "stm32_usart_v1, stm32_usart_v3, cmsdk_apb_uart"
+    other_uart = dataclasses.replace(console, kind="ns16550")
+    assert RUNNER.supports(dataclasses.replace(board(), console=other_uart)) == (
+        "it has no model of the UART kind 'ns16550'; it has "
+        "stm32_usart_v1, stm32_usart_v3, stm32_lpuart, cmsdk_apb_uart, pl011, nxp_lpuart, "
+        "nrf_uart, nrf_uarte"
     )
 
 

@@ -6,7 +6,6 @@ import sys
 
 import click
 
-from uhost import __version__
 from uhost.cli._console import fail, unexpected, wants_json
 from uhost.errors import ConfigError, UhostError
 from uhost.registry import Registry
@@ -25,7 +24,7 @@ class _Verbs(click.Group):
 
 
 @click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="uhost")
+@click.version_option(package_name="uhost", prog_name="uhost")
 def cli() -> None:
     """Compile a trained model to C, build firmware, and run it, proven right.
 

@@ -29,8 +29,9 @@ def show(*parts: object) -> None:
 
 
 def note(text: str) -> None:
-    """Prints one line of remark to standard error."""
-    click.echo(text, err=True)
+    """Prints one line of remark to standard error; with `--json`, only errors go there."""
+    if not wants_json():
+        click.echo(text, err=True)
 
 
 @contextmanager

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from uhost.cli._settings import SettingOption
 from uhost.registry import Registry
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -40,19 +42,49 @@ def board_option(function: F) -> F:
     return click.option(
         "--board",
         "-b",
+        cls=SettingOption,
+        keys=("board",),
         metavar="BOARD",
         shell_complete=_boards,
         help="Board or chip name, or the path of a board file; `uhost boards` lists them.",
     )(function)
 
 
-def runner_option(function: F) -> F:
-    """Adds `--on`."""
+def runner_option(verb: str) -> Callable[[F], F]:
+    """Returns what adds `--on`, as a key of the section `verb`."""
     return click.option(
         "--on",
+        cls=SettingOption,
+        keys=(verb, "on"),
         metavar="RUNNER",
         shell_complete=_runners,
         help=f"{_listed('uhost.runners')}. Default: the first that has the board's core.",
+    )
+
+
+def hardware_options(function: F) -> F:
+    """Adds `--port` and `--probe`, which choose among real boards."""
+    function = click.option(
+        "--probe",
+        default="",
+        metavar="SERIAL",
+        help="Serial number of the debug probe. Default: the only one.",
+    )(function)
+    return click.option(
+        "--port",
+        default="",
+        metavar="PORT",
+        help="Serial port of a real board. Default: $UHOST_PORT, else found by its USB id.",
+    )(function)
+
+
+def project_option(function: F) -> F:
+    """Adds `--project`."""
+    return click.option(
+        "--project",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="The project file, or its folder. Default: uhost.yaml here, if there is one.",
     )(function)
 
 
@@ -60,6 +92,8 @@ def toolchain_option(function: F) -> F:
     """Adds `--toolchain`."""
     return click.option(
         "--toolchain",
+        cls=SettingOption,
+        keys=("toolchain",),
         metavar="NAME",
         shell_complete=_toolchains,
         help=f"{_listed('uhost.toolchain')}. Default: the first that is installed.",

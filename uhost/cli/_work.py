@@ -1,47 +1,89 @@
-"""Steps that several verbs share: from the MODEL argument to a built image."""
+"""Steps that several verbs share: from the command line and a project to a built image."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from uhost.cli._console import note
+from uhost.cli._settings import BUILDS, Settings, named_models
 from uhost.errors import ConfigError
-from uhost.runtime.compiled import Built, Compiled, Source
+
+if TYPE_CHECKING:
+    from uhost.config.pass_context import PassContext
+    from uhost.config.resolve import Resolved
+    from uhost.runtime.compiled import Built, Compiled, Source
 
 
-def need_board(board: str | None) -> str:
-    """Returns the board; raises `ConfigError` without one."""
-    if board is None:
-        from uhost.config.board import board_names
+def configured(settings: Settings, project: Path | None) -> Resolved:
+    """Returns the pipeline of the command line and of the project file, if there is one."""
+    from uhost.config.project import find_project, read_project
+    from uhost.config.resolve import resolve
 
-        raise ConfigError(
-            "no board given",
-            fix=f"add --board, one of: {', '.join(board_names())}",
-        )
-    return board
+    path = find_project(project, Path())
+    return resolve(settings, read_project(path) if path else None)
 
 
 def loaded(models: Sequence[str]) -> tuple[Source, ...]:
     """Returns the models given as `path` or `name=path`; without one, the bundled model."""
+    from uhost import driver
+
+    return driver.load(named_models(models)) if models else _bundled()
+
+
+def compiled(resolved: Resolved) -> Compiled:
+    """Returns the models of a pipeline as C, after telling what instruments have to tell."""
+    from uhost import driver
+
+    named = _named(resolved)
+    sources = driver.load(named) if named else _bundled()
+    context = _instrumented(resolved)
+    made = driver.compile_models(sources, resolved.board, config=resolved.config, context=context)
+    for instrument in context.instruments:
+        if report := getattr(instrument, "report", None):
+            note(report())
+    return made
+
+
+def _named(resolved: Resolved) -> dict[str, str]:
+    named: dict[str, str] = {}
+    for name, path in resolved.models:
+        key = name or Path(path).stem
+        if key in named:
+            raise ConfigError(
+                f"two models have the name '{key}'",
+                where=f"{named[key]} and {path}",
+                fix="give one another name: models: {NAME: PATH}",
+            )
+        named[key] = path
+    return named
+
+
+def _bundled() -> tuple[Source, ...]:
     from uhost import driver, resources
 
-    if not models:
-        bundled = resources.bundled_model()
-        note(f"No model given: using the bundled one, {bundled.name} (handwritten digits).")
-        return driver.load(bundled)
-    named: dict[str, str | Path] = {}
-    for text in models:
-        name, equals, path = text.partition("=")
-        given = (name, path) if equals and not Path(text).exists() else (Path(text).stem, text)
-        if given[0] in named:
-            raise ConfigError(
-                f"two models have the name '{given[0]}'",
-                where=f"{named[given[0]]} and {given[1]}",
-                fix="give one another name: name=path",
-            )
-        named[given[0]] = given[1]
-    return driver.load(named)
+    bundled = resources.bundled_model()
+    note(f"No model given: using the bundled one, {bundled.name} (handwritten digits).")
+    return driver.load(bundled)
+
+
+def _instrumented(resolved: Resolved) -> PassContext:
+    """Returns the pass context with the instruments that were asked for."""
+    asked = resolved.passes
+    if not (asked.dump or asked.check or asked.time):
+        return resolved.context
+    from uhost.passes._instruments import CheckPasses, DumpPasses, TimePasses
+
+    instruments: list[Any] = []
+    if asked.dump:
+        instruments.append(DumpPasses(Path(asked.dump)))
+    if asked.check:
+        instruments.append(CheckPasses())
+    if asked.time:
+        instruments.append(TimePasses())  # last: it is not to time the others
+    return replace(resolved.context, instruments=tuple(instruments))
 
 
 def pick(compiled: Compiled, name: str | None) -> int:
@@ -56,12 +98,75 @@ def pick(compiled: Compiled, name: str | None) -> int:
     return 0
 
 
-def built(models: Sequence[str], board: str | None, toolchain: str | None) -> Built:
-    """Returns the image of model files, or of a folder that `uhost build` made."""
+def built(settings: Settings, project: Path | None, verb: str = "") -> tuple[Built, Any]:
+    """Returns an image, and the section of the configuration that says what `verb` does.
+
+    The section is None for a verb that has none.
+
+    The image is that of a folder that `uhost build` made, where one is given in place of a
+    model, else one built now.
+    """
     from uhost import driver
     from uhost.runtime import build_folder
 
-    if len(models) == 1 and Path(models[0]).is_dir():
-        return build_folder.read(Path(models[0]), driver.compile_models, board, toolchain)
-    name = need_board(board)
-    return driver.link(driver.compile_models(loaded(models), name), toolchain)
+    folder = _folder(settings)
+    if folder is None:
+        resolved = configured(settings, project)
+        return driver.link(compiled(resolved), resolved.toolchain), getattr(resolved, verb, None)
+    for keys, (_, option) in settings.items():
+        if keys not in BUILDS and keys[0] != verb:
+            raise ConfigError(
+                f"{option} says how to build, and '{folder}' is built already",
+                where=f"command line, {option}",
+                fix=f"leave out {option}, or give the model's file",
+            )
+    board, toolchain = (settings.get((key,), (None, ""))[0] for key in ("board", "toolchain"))
+    made = build_folder.read(folder, driver.compile_models, board, toolchain)
+    return made, section(settings, project, verb) if verb else None
+
+
+def one_by_one(settings: Settings, project: Path | None) -> Iterator[tuple[str, Settings]]:
+    """Yields for each model its path and settings for it alone; one without a path for none."""
+    models, option = settings.get(("models",), ({}, "MODEL"))
+    if not models:
+        models = dict(_named(configured(settings, project)))
+    for name, path in models.items():
+        yield path, {**settings, ("models",): ({name: path}, option)}
+    if not models:
+        yield "", settings
+
+
+def section(settings: Settings, project: Path | None, verb: str) -> Any:
+    """Returns what the command line and the project file say of `verb`, and nothing else."""
+    import msgspec
+
+    from uhost.config._layers import command_line_layer, file_layer, merge
+    from uhost.config._resolve_parts import section as below
+    from uhost.config._yaml import together
+    from uhost.config.project import SECTIONS, find_project, read_project
+
+    path = find_project(project, Path())
+    written = file_layer(read_project(path)) if path else {}
+    typed, mistakes = command_line_layer(settings)
+    if mistakes:
+        raise together(mistakes, "command line")
+    return msgspec.convert(below(merge([written, typed]), verb), type=SECTIONS[verb])
+
+
+def _folder(settings: Settings) -> Path | None:
+    """Returns the build folder given in place of a model; None where models are files."""
+    paths = model_paths(settings)
+    return Path(paths[0]) if len(paths) == 1 and Path(paths[0]).is_dir() else None
+
+
+def model_paths(settings: Settings) -> list[str]:
+    """Returns the paths of the models on the command line."""
+    models: dict[str, str] = settings.get(("models",), ({}, ""))[0]
+    return list(models.values())
+
+
+def for_model(value: Any, name: str) -> Path | None:
+    """Returns the file for a model, of one file for all or of a mapping model → file."""
+    if isinstance(value, dict):
+        value = value.get(name)
+    return Path(value) if value else None

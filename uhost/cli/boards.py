@@ -9,18 +9,25 @@ from uhost.cli._options import json_option
 
 
 @click.command()
+@click.option("--markdown", is_flag=True, help="Print the page docs/boards.md: all facts.")
 @json_option
-def command(as_json: bool) -> None:
-    """List the boards, with CPU, clock, memory, runners, and what each was run on.
+def command(as_json: bool, markdown: bool) -> None:
+    """List the boards, with CPU, clock, memory, and the runners each runs on.
+
+    A runner in brackets should run the board, but has not been tried.
 
     Example: uhost boards
     """
     from uhost.config.board import board_names, load_board
+    from uhost.report.boards_page import boards_page, runs_on
     from uhost.report.records import results_json
     from uhost.report.tables import table
     from uhost.report.units import frequency, kib
 
     boards = [load_board(name) for name in board_names()]
+    if markdown:
+        click.echo(boards_page(boards), nl=False)
+        return
     rows = []
     for board in boards:
         sizes = {r.name: r.size_bytes for r in board.regions}
@@ -42,27 +49,17 @@ def command(as_json: bool) -> None:
         click.echo(results_json(rows))
         return
     made = table(
-        "board",
-        "chip",
-        "CPU",
-        "clock",
-        "flash",
-        "RAM",
-        "runners",
-        "verified on",
-        right=("clock", "flash", "RAM"),
+        "board", "CPU", "clock", "flash", "RAM", "runs on", right=("clock", "flash", "RAM")
     )
     for board, row in zip(boards, rows, strict=True):
         sizes = {r.name: r.size_bytes for r in board.regions}
         made.add_row(
             board.name,
-            board.chip or "-",
             str(row["cpu"]),
             frequency(board.clock_hz) if board.clock_hz else "-",
             kib(sizes.get(board.flash)),
             kib(sizes.get(board.ram)),
-            ", ".join(board.runners),
-            ", ".join(board.verified) or "-",
+            runs_on(board),
         )
     show(made)
 

@@ -7,34 +7,39 @@ from pathlib import Path
 import click
 
 from uhost.cli._console import progress, show
-from uhost.cli._options import board_option, json_option, models_argument, toolchain_option
-from uhost.cli._work import loaded, need_board
+from uhost.cli._options import (
+    board_option,
+    json_option,
+    models_argument,
+    project_option,
+    toolchain_option,
+)
+from uhost.cli._settings import Configured, SettingOption, Settings
+from uhost.cli._work import compiled as compile_models
+from uhost.cli._work import configured
 
 
-@click.command()
+@click.command(cls=Configured)
 @models_argument
 @board_option
+@project_option
 @click.option(
     "-o",
     "--output",
+    cls=SettingOption,
+    keys=("output",),
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
     help="Where to write. Default: build/<model>-<board>.",
 )
 @toolchain_option
 @json_option
-def command(
-    models: tuple[str, ...],
-    board: str | None,
-    output: Path | None,
-    toolchain: str | None,
-    as_json: bool,
-) -> None:
+def command(settings: Settings, project: Path | None, as_json: bool) -> None:
     """Build the firmware of MODELs for a board.
 
     Writes firmware.elf, .bin, .hex and .map, the generated C, and manifest.json. Without
-    MODEL, the bundled one; several share one image and one arena. `run`, `verify` and
-    `bench` take the folder in place of a model.
+    MODEL, those of the project file, else the bundled one; several share one image and one
+    arena. `run`, `verify` and `bench` take the folder in place of a model.
 
     Example: uhost build kws.tflite --board stm32f746
     """
@@ -45,15 +50,15 @@ def command(
     from uhost.report.units import kib
     from uhost.runtime import build_folder
 
-    name = need_board(board)
-    sources = loaded(models)
-    title = "-".join(source.graph.name for source in sources)
+    resolved = configured(settings, project)
+    name = resolved.board.name
     with progress("Building") as update:
         update("compiling the model")
-        compiled = driver.compile_models(sources, name)
-        folder = output or Path("build") / f"{title}-{Path(name).stem}"
+        compiled = compile_models(resolved)
+        title = "-".join(model.source.graph.name for model in compiled.models)
+        folder = Path(resolved.output or Path("build") / f"{title}-{name}")
         update("compiling the C")
-        built = driver.link(compiled, toolchain, folder)
+        built = driver.link(compiled, resolved.toolchain, folder)
         manifest = build_folder.write(built)
     if as_json:
         click.echo(results_json([{**msgspec.to_builtins(manifest), "folder": str(folder)}]))

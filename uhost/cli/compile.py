@@ -2,57 +2,57 @@
 
 from __future__ import annotations
 
-import io
-import tarfile
-from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
 from uhost.cli._console import progress, show
-from uhost.cli._options import board_option, json_option, models_argument
-from uhost.cli._work import loaded, need_board
+from uhost.cli._options import board_option, json_option, models_argument, project_option
+from uhost.cli._settings import Configured, Settings
+from uhost.cli._work import compiled as compile_models
+from uhost.cli._work import configured
 
 
-@click.command()
+@click.command(cls=Configured)
 @models_argument
 @board_option
+@project_option
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
     required=True,
     metavar="OUT",
-    help="A folder, or a file that ends in .tar.",
+    help="A folder, or a file that ends in .c, .tar, .a or .so.",
 )
 @json_option
-def command(models: tuple[str, ...], board: str | None, output: Path, as_json: bool) -> None:
-    """Compile MODELs to C for a board: model.c and model.h.
+def command(settings: Settings, project: Path | None, output: Path, as_json: bool) -> None:
+    """Compile MODELs to C for a board: model.c and model.h, which need a C11 compiler alone.
 
-    The two files need a C11 compiler and nothing else. They are yours.
+    The C is yours. OUT decides the form: a folder that builds with CMake or with `cc -c`,
+    one .c file, a .tar in the Model Library Format, an archive (.a) of objects for the
+    board, or a shared library (.so) for this machine.
 
     Example: uhost compile kws.tflite --board stm32f746 -o kws_c
     """
     from uhost import driver
-    from uhost.codegen.artifact import Artifact, write_file
     from uhost.report.records import results_json
     from uhost.report.units import kib
 
-    name = need_board(board)
+    resolved = configured(settings, project)
+    name = resolved.board.name
     with progress("Compiling"):
-        compiled = driver.compile_models(loaded(models), name)
+        compiled = compile_models(resolved)
         sources = driver.model_sources(compiled)
-    if output.suffix == ".tar":
-        write_file(output, _tar(sources.files))
-    else:
-        Artifact(sources.files).write(output)
+        module = driver.as_module(compiled, resolved.toolchain, resolved.context)
+        files = [path.name for path in module.export_library(output)]
     if as_json:
         records = [
             {
                 "model": model.lowered.graph.name,
                 "board": name,
                 "output": str(output),
-                "files": list(sources.files),
+                "files": files,
                 "digest": sources.digest(),
                 "arena_bytes": model.lowered.plan.arena_bytes,
                 "arena_lower_bound_bytes": model.lowered.plan.lower_bound_bytes,
@@ -70,18 +70,7 @@ def command(models: tuple[str, ...], board: str | None, output: Path, as_json: b
             f"  arena               {kib(plan.arena_bytes)}, lower bound "
             f"{kib(plan.lower_bound_bytes)}",
         )
-    show(f"  in                  {output}: {', '.join(sources.files)}")
-
-
-def _tar(files: Mapping[str, bytes]) -> bytes:
-    """Returns a tar archive without dates or owners: same files, same bytes."""
-    stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-        for path, content in files.items():
-            member = tarfile.TarInfo(path)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    return stream.getvalue()
+    show(f"  in                  {output}: {', '.join(files)}")
 
 
 COMMAND = command

@@ -2,43 +2,67 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from uhost.cli._console import show
-from uhost.cli._options import json_option, model_argument
+from uhost.cli._options import board_option, json_option, model_argument
 from uhost.cli._work import loaded
 
 if TYPE_CHECKING:
-    from uhost.ir.graph import BoundOperator
+    from rich.table import Table
+
+    from uhost.codegen.lowered import Lowered
+    from uhost.ir.graph import BoundOperator, Graph
     from uhost.ir.tensor import Tensor
 
 
 @click.command()
 @model_argument
+@board_option
 @json_option
-def command(model: str | None, as_json: bool) -> None:
+def command(model: str | None, board: str | None, as_json: bool) -> None:
     """Show MODEL's operators, shapes, MACs, weights and quantisation.
 
-    A model with operators that uhost lacks is reported with all of them at once
-    (exit code 3).
+    With --board, after the passes: the target and the kernel that each operator gets, why
+    others were passed over, and the memory plan. The model need not fit the board. A model
+    with operators that uhost lacks is reported with all of them at once (exit code 3).
 
-    Example: uhost inspect kws.tflite
+    Example: uhost inspect kws.tflite --board stm32f746
     """
+    from uhost import driver
+    from uhost.config.board import load_board
+    from uhost.kernels._partition import asked
     from uhost.report.records import results_json
 
     [source] = loaded([model] if model else [])
-    graph = source.graph
+    if board is None:
+        record = _record(source.graph, len(source.content))
+    else:
+        config = driver.configure(load_board(board))
+        [lowered] = driver.lower_models([source.graph], config)
+        record = _record(lowered.graph, len(source.content))
+        record |= {
+            "board": board,
+            "order": [{"target": t.kind, "libraries": t.libraries} for t in asked(config.targets)],
+        }
+        _add_placement(record, lowered)
+    if as_json:
+        click.echo(results_json([record]))
+    else:
+        _show(record)
+
+
+def _record(graph: Graph, file_bytes: int) -> dict[str, Any]:
     rows = [_row(bound) for bound in graph.bound_operators()]
-    inputs = [_port(graph.tensors[name]) for name in graph.inputs]
-    outputs = [_port(graph.tensors[name]) for name in graph.outputs]
     constants = [t for t in graph.tensors.values() if t.is_constant]
-    record = {
+    return {
         "model": graph.name,
-        "file_bytes": len(source.content),
-        "inputs": inputs,
-        "outputs": outputs,
+        "file_bytes": file_bytes,
+        "inputs": [_port(graph.tensors[name]) for name in graph.inputs],
+        "outputs": [_port(graph.tensors[name]) for name in graph.outputs],
         "operators": rows,
         "macs": sum(row["macs"] for row in rows),
         "weight_bytes": sum(t.size_bytes for t in constants),
@@ -46,10 +70,24 @@ def command(model: str | None, as_json: bool) -> None:
             (t.size_bytes for t in graph.tensors.values() if not t.is_constant), default=0
         ),
     }
-    if as_json:
-        click.echo(results_json([record]))
-    else:
-        _show(record)
+
+
+def _add_placement(record: dict[str, Any], lowered: Lowered) -> None:
+    """Adds to a record the memory plan, and to its operators where each goes and why."""
+    plan = lowered.plan
+    record |= {
+        "arena_bytes": plan.arena_bytes,
+        "arena_lower_bound_bytes": plan.lower_bound_bytes,
+    }
+    for row in record["operators"]:
+        selection = lowered.selections.get(row["name"])
+        row |= {
+            "target": selection.target if selection else None,
+            "kernel": f"{selection.library}/{selection.name}" if selection else "view",
+            "forced": selection is not None and selection.forced,
+            "scratch_bytes": selection.call.scratch_bytes if selection else 0,
+            "passed_over": [asdict(one) for one in selection.passed_over] if selection else [],
+        }
 
 
 def _row(bound: BoundOperator[Any]) -> dict[str, Any]:
@@ -105,19 +143,66 @@ def _show(record: dict[str, Any]) -> None:
     for what in ("inputs", "outputs"):
         for port in record[what]:
             ports.add_row(what[:-1], port["name"], _text(port), _quantization(port))
+    show(ports, "", _operators(record))
+    if "board" in record:
+        order = (f"{one['target']} ({', '.join(one['libraries'])})" for one in record["order"])
+        show(
+            "",
+            f"Asked in order: {', '.join(order)}. The first that takes an operator gets it.",
+            *_passed_over(record),
+            "",
+            f"Arena {kib(record['arena_bytes'])}, lower bound "
+            f"{kib(record['arena_lower_bound_bytes'])}",
+        )
+
+
+def _operators(record: dict[str, Any]) -> Table:
+    from uhost.report.tables import table
+    from uhost.report.units import count
+
+    placed = ("target", "kernel", "scratch") if "board" in record else ()
     numbers = ("MACs", "weights", "scales")
-    operators = table("operator", "result", *numbers, "real value", right=numbers)
+    made = table(
+        *("operator", "result", *placed, *numbers, "real value"), right=("scratch", *numbers)
+    )
     for row in record["operators"]:
         port = row["outputs"][0]
-        operators.add_row(
+        places = (
+            (row["target"] or "-", _kernel(row), count(row["scratch_bytes"] or None))
+            if placed
+            else ()
+        )
+        made.add_row(
             row["name"],
             _text(port),
+            *places,
             count(row["macs"] or None),
             count(row["weight_bytes"] or None),
             count(row["weight_scales"] or None),
             _quantization(port),
         )
-    show(ports, "", operators)
+    return made
+
+
+def _kernel(row: dict[str, Any]) -> str:
+    return f"{row['kernel']}, by choice" if row["forced"] else str(row["kernel"])
+
+
+def _passed_over(record: dict[str, Any]) -> tuple[str | Table, ...]:
+    """Returns a table of who was passed over, why, and for which operators; nothing for none."""
+    from uhost.kernels._partition import PassedOver
+    from uhost.report.tables import table
+
+    operators: dict[PassedOver, list[str]] = {}
+    for row in record["operators"]:
+        for one in row["passed_over"]:
+            operators.setdefault(PassedOver(**one), []).append(row["name"])
+    if not operators:
+        return ()
+    made = table("passed over", "because", "for")
+    for one, names in operators.items():
+        made.add_row(one.place, one.reason, ", ".join(names))
+    return "", made
 
 
 COMMAND = command

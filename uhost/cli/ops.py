@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from uhost.cli._console import show
 from uhost.cli._options import json_option
 
+if TYPE_CHECKING:
+    from uhost.ops._op import OperatorKind
+
 
 @click.command()
 @json_option
 def command(as_json: bool) -> None:
-    """List the operators, their names in model formats, and the kernel libraries that have them.
+    """List the operators, their names in model formats, types, and kernels per library.
+
+    The types are those of the examples by which every operator is tested.
 
     Example: uhost ops
     """
@@ -27,15 +34,33 @@ def command(as_json: bool) -> None:
         for k in OPERATORS
     }
     if as_json:
-        rows = [{"operator": n, "formats": formats[n], "kernels": kernels[n]} for n in formats]
+        rows = [
+            {
+                "operator": kind.name,
+                "formats": formats[kind.name],
+                "types": _types(kind),
+                "kernels": kernels[kind.name],
+            }
+            for kind in OPERATORS
+        ]
         click.echo(results_json(rows))
         return
-    made = table("operator", "in .tflite", *(f"{name} kernels" for name in libraries))
+    made = table("operator", "in .tflite", "types", *(f"{name} kernels" for name in libraries))
     for kind in OPERATORS:
         found = kernels[kind.name]
         cells = [", ".join(found[one]) or ("view" if kind.is_view else "-") for one in libraries]
-        made.add_row(kind.name, ", ".join(formats[kind.name].get("tflite", [])) or "-", *cells)
+        names = ", ".join(formats[kind.name].get("tflite", [])) or "-"
+        made.add_row(kind.name, names, ", ".join(_types(kind)), *cells)
     show(made)
+
+
+def _types(kind: OperatorKind[Any]) -> list[str]:
+    """Returns the types of first input and output of the operator's examples."""
+    pairs = set()
+    for example in kind.examples():
+        [bound] = example.graph.bound_operators()
+        pairs.add((str(bound.input(0).dtype), str(bound.outputs[0].dtype)))
+    return [one if one == two else f"{one} to {two}" for one, two in sorted(pairs)]
 
 
 COMMAND = command

@@ -11,56 +11,67 @@ import click
 from uhost.cli._console import note, progress, show
 from uhost.cli._options import (
     board_option,
+    hardware_options,
     json_option,
     model_argument,
     name_option,
+    project_option,
     runner_option,
     toolchain_option,
 )
+from uhost.cli._settings import Configured, SettingOption, Settings
 from uhost.cli._work import built as build_model
-from uhost.cli._work import pick
+from uhost.cli._work import for_model, pick
 
 if TYPE_CHECKING:
     from uhost.ir.tensor import Array
 
 
-@click.command()
+@click.command(cls=Configured)
 @model_argument
 @name_option
 @board_option
-@runner_option
+@project_option
+@runner_option("run")
+@hardware_options
 @click.option(
     "--input",
-    "source",
+    cls=SettingOption,
+    keys=("run", "input"),
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Inputs: .npz, .npy or .bin. Default: seeded random values.",
 )
 @click.option(
     "--output",
-    "target",
+    cls=SettingOption,
+    keys=("run", "output"),
     type=click.Path(path_type=Path),
     metavar="F.npz",
     help="Write the outputs of every sample, as s<k>_out_<i>.",
 )
-@click.option("--verify", is_flag=True, help="Compare every layer with the exact reference.")
+@click.option(
+    "--verify",
+    cls=SettingOption,
+    keys=("run", "verify"),
+    is_flag=True,
+    help="Compare every layer with the exact reference.",
+)
 @toolchain_option
 @json_option
 def command(
-    model: str | None,
+    settings: Settings,
+    project: Path | None,
     name: str | None,
-    board: str | None,
-    on: str | None,
-    source: Path | None,
-    target: Path | None,
-    verify: bool,
-    toolchain: str | None,
+    port: str,
+    probe: str,
     as_json: bool,
 ) -> int:
     """Run MODEL on a board and show results, speed and memory.
 
-    Without MODEL, the bundled one on its own real samples. Outputs that the input file
-    expects are compared. Exit code 1 when something compared is wrong.
+    Without MODEL, that of the project file, else the bundled one on its own real samples.
+    Outputs that the input file expects are compared. Exit code 1 when something compared
+    is wrong.
 
     Example: uhost run kws.tflite --board stm32f746 --input yes.npy
     """
@@ -71,21 +82,23 @@ def command(
     from uhost.runtime.samples import Samples, random_sample, read_samples
 
     with progress("Building"):
-        built = build_model([model] if model else [], board, toolchain)
+        built, asked = build_model(settings, project, "run")
     index = pick(built.compiled, name)
     chosen = built.compiled.models[index]
     graph = chosen.lowered.graph
-    source = source or resources.bundled_samples(chosen.source.content)
+    source = for_model(asked.input, chosen.name) or resources.bundled_samples(chosen.source.content)
     if source is not None:
         samples = read_samples(source, graph)
     else:
         note("No --input given: using seeded random values.")
         samples = Samples((random_sample(graph),))
-    where = device(built.compiled.board, on)
+    where = device(built.compiled.board, asked.on or None, port=port, probe=probe)
     with progress("Running") as update:
-        result = measure(built, where, samples.items, index, layers=verify, progress=update)
-    if target is not None:
-        _write_outputs(target, result.outputs)
+        result = measure(
+            built, where, samples.items, index, layers=bool(asked.verify), progress=update
+        )
+    if asked.output:
+        _write_outputs(Path(asked.output), result.outputs)
     if as_json:
         click.echo(records.results_json([records.evaluation_record(result)]))
         return 0 if result.matches in (True, None) else 1

@@ -9,23 +9,30 @@ import click
 from uhost.cli._console import progress, show
 from uhost.cli._options import (
     board_option,
+    hardware_options,
     json_option,
     model_argument,
     name_option,
+    project_option,
     runner_option,
     toolchain_option,
 )
+from uhost.cli._settings import Configured, SettingOption, Settings
 from uhost.cli._work import built as build_model
-from uhost.cli._work import pick
+from uhost.cli._work import for_model, pick
 
 
-@click.command()
+@click.command(cls=Configured)
 @model_argument
 @name_option
 @board_option
-@runner_option
+@project_option
+@runner_option("verify")
+@hardware_options
 @click.option(
     "--golden",
+    cls=SettingOption,
+    keys=("verify", "golden"),
     type=click.Path(path_type=Path),
     metavar="F.npz",
     help="Samples with expected outputs: s<k>_in_<i>, s<k>_out_<i>, s<k>_tflm_<i>.",
@@ -33,12 +40,11 @@ from uhost.cli._work import pick
 @toolchain_option
 @json_option
 def command(
-    model: str | None,
+    settings: Settings,
+    project: Path | None,
     name: str | None,
-    board: str | None,
-    on: str | None,
-    golden: Path | None,
-    toolchain: str | None,
+    port: str,
+    probe: str,
     as_json: bool,
 ) -> int:
     """Compare every tensor that MODEL makes on a board with the exact reference.
@@ -56,13 +62,15 @@ def command(
     from uhost.runtime.samples import random_sample, read_samples
 
     with progress("Building"):
-        built = build_model([model] if model else [], board, toolchain)
+        built, asked = build_model(settings, project, "verify")
     index = pick(built.compiled, name)
     chosen = built.compiled.models[index]
     graph = chosen.lowered.graph
-    golden = golden or resources.bundled_samples(chosen.source.content)
+    golden = for_model(asked.golden, chosen.name) or resources.bundled_samples(
+        chosen.source.content
+    )
     samples = read_samples(golden, graph).items if golden else (random_sample(graph),)
-    where = device(built.compiled.board, on)
+    where = device(built.compiled.board, asked.on or None, port=port, probe=probe)
     with progress("Verifying") as update:
         result = measure(built, where, samples, index, layers=True, progress=update)
     if as_json:

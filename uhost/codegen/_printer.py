@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from uhost.codegen.environment import render
 from uhost.codegen.literals import c_type, float_literal, rows
 from uhost.codegen.lowered import Lowered, Params, key_of, pack_params
-from uhost.codegen.names import Names
+from uhost.codegen.names import Names, comment
 from uhost.ir.graph import BoundOperator
 from uhost.ir.tensor import Array, Tensor
 from uhost.kernels._kernel import KernelCall, Parameter
@@ -19,6 +19,8 @@ from uhost.planner.plan import MemoryPlan
 
 _WIDEST = 96
 _LONGEST_LABEL = 48
+# What the templates call their own functions and variables.
+_OWN_WORDS = ("is_aligned", "is_weights_of", "arena", "memory", "weights", "params", "index")
 _WIDEST_CALL = 90  # it is indented by 8 in one place
 
 _DTYPE_MACROS = {
@@ -57,7 +59,10 @@ def port(tensor: Tensor, plan: MemoryPlan) -> dict[str, object]:
 class Printer:
     """Prints models that share functions and, where weights are linked, constants."""
 
-    def __init__(self, models: Sequence[Lowered], link_params: bool) -> None:
+    def __init__(
+        self, models: Sequence[Lowered], link_params: bool, constant_alignment_bytes: int = 1
+    ) -> None:
+        self._constant_alignment_bytes = constant_alignment_bytes
         self._names = Names()
         self._link_params = link_params
         self._several = len(models) > 1
@@ -66,8 +71,11 @@ class Printer:
         self._by_content: dict[tuple[str, bytes], str] = {}
         self._functions: dict[tuple[object, ...], str] = {}
         self._bodies: list[str] = []
+        for word in _OWN_WORDS:
+            self._names.reserve(word)
         for lowered in models:
-            self._names.unique(lowered.identifier)
+            for word in _words_of(lowered):
+                self._names.reserve(word)
         self._models = [self._model(lowered) for lowered in models]
         self._includes = sorted(
             {i for m in models for s in m.selections.values() for i in s.call.includes}
@@ -100,7 +108,7 @@ class Printer:
         params = None if self._link_params else pack_params(lowered)
         header = np.frombuffer(params.header, np.uint8) if params else np.zeros(0, np.uint8)
         return {
-            "title": graph.name,
+            "title": comment(graph.name, _LONGEST_LABEL),
             "name": lowered.identifier,
             "inputs": [port(graph.tensors[n], plan) for n in graph.inputs],
             "outputs": [port(graph.tensors[n], plan) for n in graph.outputs],
@@ -127,7 +135,7 @@ class Printer:
             "index": index,
             "kind": operator.kind.upper(),
             "result": ", ".join(shapes) or "scalar",
-            "label": _comment(bound.outputs[0].name) if bound.outputs else "",
+            "label": _label(bound.outputs[0].name) if bound.outputs else "",
             "call": "",
         }
         selection = lowered.selections.get(operator.name)
@@ -183,16 +191,26 @@ class Printer:
             name = self._names.unique(text)
             self._by_content[key] = name
             self.arrays[name] = np.ascontiguousarray(values)
-            self._alignments[name] = alignment
+            self._alignments[name] = self._constant_alignment_bytes
         name = self._by_content[key]
         self._alignments[name] = max(self._alignments[name], alignment)
         return name
 
 
-def _comment(name: str) -> str:
+def _words_of(lowered: Lowered) -> Iterator[str]:
+    """Yields the identifiers that `model.h` and `model.c` make of a model's name."""
+    name, graph = lowered.identifier, lowered.graph
+    yield name
+    for suffix in ("run", "run_operator", "status", "params_header"):
+        yield f"{name}_{suffix}"
+    for direction, tensors in (("input", graph.inputs), ("output", graph.outputs)):
+        for index in range(len(tensors)):
+            yield f"{name}_{direction}_{index}"
+
+
+def _label(name: str) -> str:
     """Returns the part of a tensor's name before the first ';' as text for a C comment."""
-    text = "".join(c for c in name.partition(";")[0] if 32 <= ord(c) < 127).replace("*/", "* /")
-    return text if len(text) <= _LONGEST_LABEL else f"...{text[-_LONGEST_LABEL:]}"
+    return comment(name.partition(";")[0], _LONGEST_LABEL)
 
 
 def _declare(p: Parameter) -> str:

@@ -6,24 +6,40 @@ from collections.abc import Sequence
 
 from uhost.codegen._printer import Printer, port
 from uhost.codegen.artifact import Artifact
+from uhost.codegen.c_interface import interface_files
 from uhost.codegen.environment import render
+from uhost.codegen.firmware import ARENA_SECTION
 from uhost.codegen.lowered import Lowered
-from uhost.config.compilation import Executor
+from uhost.config.board import Board
+from uhost.config.compilation import CompilationConfig, Executor
 
 
-def emit(models: Sequence[Lowered], executor: Executor, version: str) -> Artifact:
-    """Returns `model.c` and `model.h` with every model; equal kernels are printed once."""
-    values = Printer(models, executor.link_params).template_values(version)
+def emit(models: Sequence[Lowered], config: CompilationConfig, version: str) -> Artifact:
+    """Returns `model.c` and `model.h` with every model; equal kernels are printed once.
+
+    With a C prefix, microTVM's C interface of every model as well.
+    """
+    executor = config.executor
+    alignment_bytes = config.usable_constant_pools()[0].alignment_bytes
+    values = Printer(models, executor.link_params, alignment_bytes).template_values(version)
     return Artifact(
         {
             "model.c": render("model.c.j2", values).encode(),
             "model.h": render("model.h.j2", values).encode(),
+            **interface_files(models, executor),
         }
     )
 
 
-def model_table(models: Sequence[Lowered], executor: Executor, digest: str, board: str) -> str:
-    """Returns `model_table.c`, by which the firmware's RPC server knows the models."""
+def model_table(
+    models: Sequence[Lowered], executor: Executor, digest: str, board: Board, arena: str
+) -> str:
+    """Returns `model_table.c`, by which the firmware's RPC server knows the models.
+
+    `arena` names the region of the arena; where it is not the board's RAM, the linker
+    script has a section for it.
+    """
+    apart = arena != board.ram and any(region.name == arena for region in board.regions)
     rows = [
         {
             "name": one.identifier,
@@ -44,9 +60,13 @@ def model_table(models: Sequence[Lowered], executor: Executor, digest: str, boar
         {
             "models": rows,
             "arenas": arenas,
-            "alignment_bytes": executor.alignment_bytes,
+            "alignment_bytes": max(
+                (one.plan.alignment_bytes for one in models), default=executor.alignment_bytes
+            ),
+            "section": ARENA_SECTION if apart else "",
             "link_params": executor.link_params,
+            "params_placement": executor.params_placement,
             "digest": digest,
-            "board": board,
+            "board": board.name,
         },
     )

@@ -11,12 +11,15 @@ import jinja2
 from uhost import resources
 from uhost.codegen import literals
 from uhost.errors import TemplateError
+from uhost.kernels._kernel import template_folders
 
 
 @cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(resources.folder("templates")),
+        loader=jinja2.ChoiceLoader(
+            [jinja2.FileSystemLoader(resources.folder("templates")), _outside_libraries()]
+        ),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -27,6 +30,21 @@ def _environment() -> jinja2.Environment:
     environment.filters["int_literal"] = literals.int_literal
     environment.filters["hex32"] = lambda value: f"0x{value:08X}u"
     return environment
+
+
+def _outside_libraries() -> jinja2.BaseLoader:
+    """Returns what finds the templates of outside kernel libraries.
+
+    `kernels/LIBRARY/X` is X in the library's folder, `kernels/include/LIBRARY/X` is
+    include/X in it. uhost's own templates are looked up before.
+    """
+    kernels: dict[str, jinja2.BaseLoader] = {}
+    includes: dict[str, jinja2.BaseLoader] = {}
+    for library, folders in template_folders().items():
+        kernels[library] = jinja2.FileSystemLoader(folders)
+        includes[library] = jinja2.FileSystemLoader([f / "include" for f in folders])
+    kernels["include"] = jinja2.PrefixLoader(includes)
+    return jinja2.PrefixLoader({"kernels": jinja2.PrefixLoader(kernels)})
 
 
 def render(template: str, values: Mapping[str, Any]) -> str:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from uhost.codegen.names import identifier
+from uhost.config.compilation import Executor
 from uhost.ir.graph import Graph
 from uhost.ir.tensor import Array
-from uhost.kernels._kernel import Constant, Selection
+from uhost.kernels._kernel import Constant
+from uhost.kernels._partition import Selection
 from uhost.planner.plan import MemoryPlan
 
 PARAMS_MAGIC = b"uhostprm"
@@ -77,6 +79,20 @@ class Params:
     def digest(self) -> str:
         """The payload's SHA-256, in hexadecimal."""
         return self.blob[16:PARAMS_HEADER_BYTES].hex()
+
+
+def arena_bytes(models: Sequence[Lowered], executor: Executor) -> int:
+    """Bytes of all arenas of the models: one of the largest size, or one for each."""
+    sizes = [one.plan.arena_bytes for one in models]
+    return max(sizes, default=0) if executor.shared_arena else sum(sizes)
+
+
+def constant_bytes(models: Sequence[Lowered]) -> int:
+    """Bytes of the models' weights and tables; equal arrays of any of them are stored once."""
+    arrays: dict[tuple[str, bytes], Array] = {}
+    for one in models:
+        arrays.update(distinct(one.constants()))
+    return sum(array.nbytes for array in arrays.values())
 
 
 def distinct(constants: Mapping[str, Constant]) -> dict[tuple[str, bytes], Array]:

@@ -21,7 +21,9 @@ from uhost.config._board_file import (
 from uhost.config._yaml import Key, YamlFile, nearest
 
 MIN_DIVISOR = 16
-"""Every UART kind samples a bit at least 16 times."""
+"""A UART samples a bit 16 times, unless its kind is made for slow clocks."""
+NRF_BAUDS = (9600, 19200, 38400, 57600, 115200, 230400, 460800, 921600, 1000000)
+"""The rates that Nordic's manuals give register values for."""
 MAX_BAUD_ERROR = 0.025
 """What two ends may differ by and still agree on the tenth bit of a frame, with margin."""
 MIN_STACK_BYTES = 1024
@@ -34,6 +36,12 @@ def uart_kinds() -> tuple[str, ...]:
     """Returns the UART kinds that have a driver."""
     drivers = (resources.folder("firmware") / "hal").glob("uart_*.c")
     return tuple(sorted(driver.stem.removeprefix("uart_") for driver in drivers))
+
+
+def boot_kinds() -> tuple[str, ...]:
+    """Returns the kinds of boot blocks that have a template."""
+    templates = resources.folder("templates").glob("boot_*.c.j2")
+    return tuple(sorted(path.name[len("boot_") : -len(".c.j2")] for path in templates))
 
 
 def vector_alignment(vector_count: int) -> int:
@@ -66,12 +74,14 @@ def check_chip(file: YamlFile[ChipFile]) -> None:
     _check_linked(file, "ram", chip.ram)
     flash = next(region for region in chip.memory if region.name == chip.flash)
     alignment = vector_alignment(16 + chip.interrupts)
-    if flash.start % alignment:
+    before_bytes = chip.boot.size_bytes if chip.boot and chip.boot.at == "start" else 0
+    if (flash.start + before_bytes) % alignment:
         raise file.error(
             ("memory", chip.memory.index(flash), "start"),
             f"the vector table of {16 + chip.interrupts} entries would not be aligned",
             f"start the region at a multiple of {alignment} bytes",
         )
+    _check_start(file)
     if not MIN_CLOCK_HZ <= chip.clock.reset_hz <= chip.clock.max_hz <= MAX_CLOCK_HZ:
         raise file.error(
             ("clock", "reset_hz"),
@@ -106,6 +116,19 @@ def check_chip(file: YamlFile[ChipFile]) -> None:
                 f"give a number from 0 to {chip.interrupts - 1}",
             )
         check_steps(file, ("uarts", i, "enable"), uart.enable, tuple(registers), ())
+
+
+def _check_start(file: YamlFile[ChipFile]) -> None:
+    """Raises for a boot block nobody can print, and where the interrupt controller is unclear."""
+    chip = file.value
+    if chip.boot is not None:
+        check_known(file, ("boot", "kind"), "boot block", chip.boot.kind, boot_kinds())
+    if (chip.target.kind == "riscv") != (chip.plic is not None):
+        raise file.error(
+            ("plic",),
+            "a riscv chip, and no other, has its interrupts from a PLIC",
+            "add 'plic:' with its address, or remove the key",
+        )
 
 
 def check_steps(
@@ -171,6 +194,14 @@ def _check_regions(file: YamlFile[ChipFile]) -> None:
                 f"{region.size_kib} KiB",
                 "correct the sizes",
             )
+        total = sum(region.sectors_kib)
+        if region.sectors_kib and (region.kind != "flash" or total != region.size_kib):
+            raise file.error(
+                ("memory", i, "sectors_kib"),
+                f"the erase sectors of '{region.name}' add up to {total} KiB, the region is "
+                f"{region.size_kib} KiB of {region.kind}",
+                "correct the sizes; only flash has sectors",
+            )
         for other in regions[:i]:
             if region.start < other.start + other.size_kib * 1024 and other.start < end:
                 raise file.error(
@@ -197,13 +228,32 @@ def check_console(
 ) -> None:
     """Raises `BoardError` when a UART clocked at any of `clocks_hz` cannot make `baud`."""
     for clock_hz in clocks_hz:
-        divisor = round(clock_hz / baud)
-        if divisor < MIN_DIVISOR or abs(clock_hz / divisor / baud - 1) > MAX_BAUD_ERROR:
+        actual = actual_baud(kind, clock_hz, baud)
+        if abs(actual / baud - 1) > MAX_BAUD_ERROR:
             raise file.error(
                 ("console", "baud"),
                 f"a {kind} clocked at {clock_hz} Hz cannot make {baud} baud",
-                f"give at most {clock_hz // MIN_DIVISOR} baud, within 2.5 % of a divisor",
+                _possible_bauds(kind, clock_hz),
             )
+
+
+def actual_baud(kind: str, clock_hz: int, baud: int) -> float:
+    """Returns the rate nearest to `baud` that a UART of the kind makes; 0 where it makes none."""
+    if kind in ("nrf_uart", "nrf_uarte"):
+        return baud if baud in NRF_BAUDS else 0
+    if kind == "stm32_lpuart":
+        divisor = round(256 * clock_hz / baud)
+        return 256 * clock_hz / divisor if 0x300 <= divisor <= 0xFFFFF else 0
+    step = 16 if kind in ("nxp_lpuart", "ns16550") else 1
+    divisor = step * round(clock_hz / (step * baud))
+    return clock_hz / divisor if divisor >= MIN_DIVISOR else 0
+
+
+def _possible_bauds(kind: str, clock_hz: int) -> str:
+    if kind in ("nrf_uart", "nrf_uarte"):
+        return f"give one of: {', '.join(map(str, NRF_BAUDS))}"
+    least = 3 if kind == "stm32_lpuart" else MIN_DIVISOR
+    return f"give at most {clock_hz // least} baud, within 2.5 % of a divisor"
 
 
 def own_registers(file: YamlFile[BoardFile], chip: YamlFile[ChipFile]) -> dict[str, int]:

@@ -11,6 +11,7 @@ import msgspec
 
 U32: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=0xFFFFFFFF)]
 Positive: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=0xFFFFFFFF)]
+UsbId: TypeAlias = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{4}:[0-9a-f]{4}$")]
 RegionKind: TypeAlias = Literal["flash", "ram", "tcm", "ccm", "external"]
 
 
@@ -83,13 +84,14 @@ class BankFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RegionFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A memory region as the CPU sees it."""
+    """A memory region as the CPU sees it; of flash, the sizes of its erase sectors in order."""
 
     name: str
     start: U32
     size_kib: Positive
     kind: RegionKind
     banks: tuple[BankFile, ...] = ()
+    sectors_kib: tuple[Positive, ...] = ()
 
 
 class ChipClockFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -108,21 +110,42 @@ class SequenceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class UartFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A UART of the chip; `kind` names the driver `firmware/hal/uart_<kind>.c`."""
+    """A UART of the chip; `kind` names the driver `firmware/hal/uart_<kind>.c`.
+
+    It is clocked by a bus, or at a fixed `clock_hz` of its own, also at reset.
+    """
 
     name: str
     kind: str
     base: U32
     irq: Annotated[int, msgspec.Meta(ge=0, le=495)]
     bus: str = "core"
+    clock_hz: Positive | None = None
     enable: tuple[RegisterStep, ...] = ()
 
 
+class BootFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the chip's ROM looks for in flash; `kind` names `templates/boot_<kind>.c.j2`."""
+
+    kind: str
+    at: Literal["start", "vectors"]
+    size_bytes: Positive
+
+
+class BootloaderFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The loader in the chip's ROM, and how to start it."""
+
+    kind: Literal["stm32_an3155", "uf2"]
+    enter: str
+    console: bool = False
+    chip_id: Annotated[int, msgspec.Meta(ge=1, le=0xFFFF)] | None = None
+    family_id: U32 | None = None
+
+
 class ChipFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file of `boards/chips`."""
+    """A file of `boards/chips`; those that come with uhost name their default board."""
 
     description: str
-    default_board: str
     target: TargetFile
     interrupts: Annotated[int, msgspec.Meta(ge=1, le=496)]
     memory: tuple[RegionFile, ...]
@@ -131,8 +154,11 @@ class ChipFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     clock: ChipClockFile
     uarts: tuple[UartFile, ...]
     sources: tuple[str, ...]
+    default_board: str = ""
     caches: bool = False
-    cycle_counter: Literal["dwt", "none"] = "none"
+    cycle_counter: Literal["dwt", "mcycle", "none"] = "none"
+    plic: U32 | None = None
+    boot: BootFile | None = None
     registers: dict[str, object] = {}
     sequences: tuple[SequenceFile, ...] = ()
 
@@ -158,6 +184,34 @@ class QemuFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     machine: str
     serial: Annotated[int, msgspec.Meta(ge=0, le=15)] = 0
+    options: tuple[str, ...] = ()
+
+
+class RenodeFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The Renode platform, the console's name in it, and lines to add to it."""
+
+    platform: str
+    uart: str
+    overlay: tuple[str, ...] = ()
+    cpu: str = "cpu"
+
+
+class OpenocdFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The configuration files OpenOCD needs, in order."""
+
+    configs: tuple[str, ...]
+
+
+class PyocdFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The target as pyOCD names it."""
+
+    target: str
+
+
+class JlinkFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The device as SEGGER names it."""
+
+    device: str
 
 
 class BoardFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -173,4 +227,12 @@ class BoardFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stack_bytes: Positive | None = None
     registers: dict[str, object] = {}
     qemu: QemuFile | None = None
+    renode: RenodeFile | None = None
+    openocd: OpenocdFile | None = None
+    pyocd: PyocdFile | None = None
+    stlink: bool = False
+    jlink: JlinkFile | None = None
+    bootloader: BootloaderFile | None = None
+    usb: tuple[UsbId, ...] = ()
+    notes: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()

@@ -35,82 +35,37 @@ from uhost.config._board_file import (
     UseStep,
     WriteStep,
 )
+from uhost.config._board_parts import (
+    Bank,
+    Boot,
+    Bootloader,
+    Console,
+    Qemu,
+    Region,
+    Renode,
+    Step,
+)
 from uhost.config._yaml import YamlFile, nearest, read_yaml
 from uhost.config.target import Target
 from uhost.errors import BoardError, ConfigError
 from uhost.targets._target import TARGETS
 
+__all__ = [
+    "Bank",
+    "Board",
+    "Boot",
+    "Bootloader",
+    "Console",
+    "Qemu",
+    "Region",
+    "Renode",
+    "Step",
+    "board_names",
+    "chip_names",
+    "load_board",
+]
+
 MAX_RECEIVE_BYTES = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class Bank:
-    """A part of a region: banks of one region follow one another without gaps."""
-
-    name: str
-    start: int
-    size_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """A memory region: `kind` is flash, ram, tcm, ccm (data bus only) or external."""
-
-    name: str
-    start: int
-    size_bytes: int
-    kind: str
-    banks: tuple[Bank, ...] = ()
-
-    @property
-    def end(self) -> int:
-        """The address after the last byte."""
-        return self.start + self.size_bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One register operation of start-up.
-
-    `op` is set (register |= mask), clear (register &= ~mask), modify (register =
-    (register & ~mask) | value), write (register = value) or wait (until
-    (register & mask) == value, a bounded number of polls).
-    """
-
-    op: str
-    register: str
-    address: int
-    mask: int
-    value: int
-
-
-@dataclass(frozen=True, slots=True)
-class Console:
-    """The UART that carries the RPC.
-
-    `kind` names the driver and register layout, `irq` the interrupt (NVIC input) of
-    reception. `clock_hz` feeds the baud divisor once the board's clock runs,
-    `reset_clock_hz` while it does not. `receive_bytes` is the size of the receive ring, a
-    power of two. `steps` switch the UART on and connect its pins.
-    """
-
-    uart: str
-    kind: str
-    base: int
-    irq: int
-    baud: int
-    clock_hz: int
-    reset_clock_hz: int
-    receive_bytes: int
-    steps: tuple[Step, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Qemu:
-    """The board's QEMU machine; `serial` is the console's index among its serial ports."""
-
-    machine: str
-    serial: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +75,12 @@ class Board:
     `name` is what the user typed (a board, a chip, or the stem of a path), `board` the
     board itself. `flash` and `ram` name the regions an image is linked to. `vector_count`
     is the number of entries of the vector table, the 16 of the system included.
-    `runners` are in order of preference; `verified` names those it has been run on. A
-    host has no regions, no console and a clock of 0 (unknown). `file` is the board file
-    where it is not one of uhost's own.
+    `runners` are in order of preference; `verified` names those it has been run on.
+    `openocd` are configuration files, `pyocd` and `jlink` the names of the chip for these
+    tools, `stlink` whether st-flash knows it; empty where the tool does not reach the board.
+    `usb` are the USB ids of the board's own probe or port, `notes` what one must know before
+    a first start. A host has no regions, no console and a clock of 0 (unknown). `file` is
+    the board file where it is not one of uhost's own.
     """
 
     name: str
@@ -141,8 +99,18 @@ class Board:
     vector_count: int = 0
     caches: bool = False
     cycle_counter: str = "none"
+    plic: int = 0
+    boot: Boot | None = None
     runners: tuple[str, ...] = ()
     qemu: Qemu | None = None
+    renode: Renode | None = None
+    openocd: tuple[str, ...] = ()
+    pyocd: str = ""
+    stlink: bool = False
+    jlink: str = ""
+    bootloader: Bootloader | None = None
+    usb: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     verified: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     file: Path | None = None
@@ -159,9 +127,21 @@ class Board:
         )
 
     @property
+    def vector_table(self) -> int:
+        """The address of the vector table: the start of flash, or behind the boot block."""
+        start = self.region(self.flash).start
+        return start + (self.boot.size_bytes if self.boot and self.boot.at == "start" else 0)
+
+    @property
     def vector_alignment_bytes(self) -> int:
         """The alignment the vector table needs."""
         return vector_alignment(self.vector_count)
+
+    @property
+    def rpc_buffer_bytes(self) -> int:
+        """The longest RPC payload: 1/32 of the RAM, but 2 KiB are enough for a full line."""
+        ram_bytes = self.region(self.ram).size_bytes
+        return max(256, min(2048, 1 << (ram_bytes // 32).bit_length() - 1))
 
 
 def board_names() -> tuple[str, ...]:
@@ -184,7 +164,7 @@ def load_board(name: str) -> Board:
         if not path.is_file():
             raise BoardError(
                 f"there is no board file '{name}'",
-                fix=f"give the path of a file, or one of: {', '.join(board_names())}",
+                fix="give the path of a file, or the name of a board: `uhost boards` lists them",
             )
         return replace(_load(path, path.stem), file=path.resolve())
     if name in board_names():
@@ -194,11 +174,10 @@ def load_board(name: str) -> Board:
         board = file.value.default_board
         check_known(file, ("default_board",), "board", board, board_names())
         return replace(load_board(board), name=name)
-    known = (*board_names(), *chip_names())
     raise BoardError(
         f"there is no board '{name}'",
-        fix=f"{nearest(name, known)}boards: {', '.join(board_names())}; "
-        f"chips: {', '.join(chip_names())}; or give the path of a board file",
+        fix=f"{nearest(name, (*board_names(), *chip_names()))}`uhost boards` lists them; the name "
+        "of a chip and the path of a board file do too",
     )
 
 
@@ -215,7 +194,7 @@ def _load(path: Path, name: str) -> Board:
         return _with_chip(file, name, board.chip)
     if board.target is None:
         raise file.error((), "neither 'chip' nor 'target' is given", "add 'chip:'")
-    for key in ("clock", "console", "stack_bytes", "qemu"):
+    for key in ("clock", "console", "stack_bytes", "qemu", "renode", "bootloader"):
         if getattr(board, key) is not None:
             raise file.error((key,), f"'{key}' needs a chip", "add 'chip:', or remove the key")
     return Board(
@@ -249,7 +228,14 @@ def _with_chip(file: YamlFile[BoardFile], name: str, chip_name: str) -> Board:
     chip = chip_file.value
     registers = {**integers(chip_file, ("registers",)), **own_registers(file, chip_file)}
     regions = tuple(
-        Region(r.name, r.start, r.size_kib * 1024, r.kind, _banks(r.start, r.banks))
+        Region(
+            r.name,
+            r.start,
+            r.size_kib * 1024,
+            r.kind,
+            _banks(r.start, r.banks),
+            tuple(1024 * size_kib for size_kib in r.sectors_kib),
+        )
         for r in chip.memory
     )
     ram = next(region for region in regions if region.name == chip.ram)
@@ -272,11 +258,37 @@ def _with_chip(file: YamlFile[BoardFile], name: str, chip_name: str) -> Board:
         vector_count=16 + chip.interrupts,
         caches=chip.caches,
         cycle_counter=chip.cycle_counter,
+        plic=chip.plic or 0,
+        boot=Boot(chip.boot.kind, chip.boot.at, chip.boot.size_bytes) if chip.boot else None,
         runners=board.runners,
-        qemu=Qemu(board.qemu.machine, board.qemu.serial) if board.qemu else None,
+        renode=_renode(board),
+        openocd=board.openocd.configs if board.openocd else (),
+        pyocd=board.pyocd.target if board.pyocd else "",
+        stlink=board.stlink,
+        jlink=board.jlink.device if board.jlink else "",
+        bootloader=_bootloader(board),
+        usb=board.usb,
+        notes=board.notes,
+        qemu=_qemu(board),
         verified=board.verified,
         sources=(*board.sources, *chip.sources),
     )
+
+
+def _qemu(board: BoardFile) -> Qemu | None:
+    return Qemu(board.qemu.machine, board.qemu.serial, board.qemu.options) if board.qemu else None
+
+
+def _renode(board: BoardFile) -> Renode | None:
+    it = board.renode
+    return Renode(it.platform, it.uart, it.overlay, it.cpu) if it else None
+
+
+def _bootloader(board: BoardFile) -> Bootloader | None:
+    it = board.bootloader
+    if it is None:
+        return None
+    return Bootloader(it.kind, it.enter, it.console, it.chip_id or 0, it.family_id or 0)
 
 
 def _banks(start: int, banks: Sequence[BankFile]) -> tuple[Bank, ...]:
@@ -300,8 +312,9 @@ def _console(
     dividers = integers(chip_file, ("clock", "bus_dividers"))
     # Buses are undivided at reset; the divider takes effect with the board's clock steps.
     divider = dividers.get(uart.bus, 1) if clock.steps else 1
-    clock_hz = clock.hz // divider
-    check_console(file, uart.kind, console.baud, (clock_hz, chip.clock.reset_hz))
+    clock_hz = uart.clock_hz or clock.hz // divider
+    reset_hz = uart.clock_hz or chip.clock.reset_hz
+    check_console(file, uart.kind, console.baud, (clock_hz, reset_hz))
     ram_kib = next(r.size_kib for r in chip.memory if r.name == chip.ram)
     receive_bytes = console.receive_bytes or min(
         MAX_RECEIVE_BYTES, 1 << (ram_kib * 1024 // 16).bit_length() - 1
@@ -321,7 +334,7 @@ def _console(
         uart.irq,
         console.baud,
         clock_hz,
-        chip.clock.reset_hz,
+        reset_hz,
         receive_bytes,
         (*enable, *pins),
     )

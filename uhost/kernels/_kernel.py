@@ -3,21 +3,26 @@
 A file `uhost/kernels/LIBRARY/NAME.py` declares `KERNEL = Kernel(…)` and prints through
 `templates/kernels/LIBRARY/<template>.c.j2`. Python decides every number; the
 template only prints. NAME begins with the operator's name; a longer name is a variant
-(`conv_2d_pointwise`), tried before the plain one.
+(`conv_2d_pointwise`), tried before the plain one. A library of an outside package is the
+same under entry points; its templates are a folder `templates` beside its modules.
 """
 
 from __future__ import annotations
 
+import contextlib
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from uhost.config.target import Target
-from uhost.errors import UnsupportedOperatorError
-from uhost.ir.graph import BoundOperator, Graph
+from uhost.config._findings import nearest
+from uhost.errors import ConfigError
+from uhost.ir.graph import BoundOperator
 from uhost.ir.tensor import Array
 from uhost.registry import Registry
 
@@ -94,17 +99,67 @@ class Kernel:
     features: tuple[str, ...] = field(default=())
 
 
+_GROUP = "uhost.kernels"
+
+
 def library_names() -> tuple[str, ...]:
-    """Returns the kernel libraries: the sub-packages of `uhost.kernels`."""
+    """Returns the kernel libraries: sub-packages of `uhost.kernels`, and those of outside packages.
+
+    An outside package makes a library `NAME` by its entry points of the group
+    `uhost.kernels.NAME`, each an operator's or a variant's name for a `Kernel`.
+    """
+    outside = (group.removeprefix(f"{_GROUP}.") for group in _outside_groups())
+    return tuple(sorted({*_built_in(), *outside}))
+
+
+def template_folders() -> dict[str, tuple[Path, ...]]:
+    """Returns library → folders of templates that outside packages ship for it.
+
+    The folder is `templates`, beside the module that an entry point names.
+    """
+    folders: dict[str, list[Path]] = {}
+    for group in _outside_groups():
+        for point in entry_points(group=group):
+            known = folders.setdefault(group.removeprefix(f"{_GROUP}."), [])
+            folder = _folder_of(point) / "templates"
+            if folder not in known:
+                known.append(folder)
+    return {name: tuple(found) for name, found in folders.items()}
+
+
+def _folder_of(point: EntryPoint) -> Path:
+    """Returns the folder of the module that an entry point names, without importing it."""
+    with contextlib.suppress(ModuleNotFoundError):  # of a package above the module
+        spec = find_spec(point.module)
+        if spec is not None and spec.origin is not None:
+            return Path(spec.origin).parent
+    raise ConfigError(
+        f"the kernel '{point.name}' of an outside package cannot be found",
+        where=f"entry point {point.group}: {point.value}",
+        fix="reinstall the package that declares it",
+    )
+
+
+def _built_in() -> frozenset[str]:
     from uhost import kernels
 
-    return tuple(sorted(m.name for m in pkgutil.iter_modules(kernels.__path__) if m.ispkg))
+    return frozenset(m.name for m in pkgutil.iter_modules(kernels.__path__) if m.ispkg)
+
+
+def _outside_groups() -> tuple[str, ...]:
+    return tuple(sorted(g for g in entry_points().groups if g.startswith(f"{_GROUP}.")))
 
 
 @cache
 def library(name: str) -> Registry[Kernel]:
-    """Returns the kernels of one library, by file stem."""
-    return Registry(f"uhost.kernels.{name}", "KERNEL", f"kernel of the {name} library")
+    """Returns the kernels of one library, by file stem; `ConfigError` for an unknown library."""
+    if name not in _built_in() and name not in library_names():
+        known = library_names()
+        raise ConfigError(
+            f"there is no kernel library '{name}'",
+            fix=f"{nearest(name, known)}known: {', '.join(known)}",
+        )
+    return Registry(f"{_GROUP}.{name}", "KERNEL", f"kernel of the {name} library")
 
 
 def candidates(kind: str, library_name: str) -> list[tuple[str, Kernel]]:
@@ -113,51 +168,3 @@ def candidates(kind: str, library_name: str) -> list[tuple[str, Kernel]]:
     stems = [n for n in kernels.names() if n == kind or n.startswith(kind + "_")]
     found = [(stem, kernels[stem]) for stem in sorted(stems, key=lambda n: (-len(n), n))]
     return [(stem, kernel) for stem, kernel in found if kernel.operator == kind]
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """The kernel chosen for one operator, and why others were passed over."""
-
-    library: str
-    name: str
-    call: KernelCall
-    passed_over: tuple[tuple[str, str], ...] = ()
-
-
-def select(graph: Graph, target: Target, views: frozenset[str]) -> dict[str, Selection]:
-    """Returns operator name → selection, by the target's libraries in order.
-
-    Operators named in `views` need no code. Raises `UnsupportedOperatorError` with all
-    operators that no library takes.
-    """
-    chosen: dict[str, Selection] = {}
-    missing: list[str] = []
-    for bound in graph.bound_operators():
-        if bound.name in views:
-            continue
-        reasons: list[tuple[str, str]] = []
-        for library_name in target.libraries:
-            for stem, kernel in candidates(bound.kind, library_name):
-                lacking = [f for f in kernel.features if not target.has(f)]
-                reason = (
-                    f"the CPU lacks {', '.join(lacking)}" if lacking else kernel.supports(bound)
-                )
-                if not reason:
-                    chosen[bound.name] = Selection(
-                        library_name, stem, kernel.lower(bound), tuple(reasons)
-                    )
-                    break
-                reasons.append((f"{library_name}/{stem}", reason))
-            if bound.name in chosen:
-                break
-        if bound.name not in chosen:
-            why = "; ".join(f"{name}: {reason}" for name, reason in reasons) or "no kernel"
-            missing.append(f"{bound.name} ({bound.kind}): {why}")
-    if missing:
-        raise UnsupportedOperatorError(
-            f"no kernel of {', '.join(target.libraries)} takes {len(missing)} operator(s):\n  "
-            + "\n  ".join(missing),
-            where=f"model '{graph.name}'",
-        )
-    return chosen

@@ -20,7 +20,11 @@ def plan_memory(
     pool: Pool,
     alignment_bytes: int,
 ) -> MemoryPlan:
-    """Returns the verified plan of `graph`'s tensors and its kernels' scratch."""
+    """Returns the verified plan of `graph`'s tensors and its kernels' scratch.
+
+    Everything is aligned to the larger of `alignment_bytes` and the pool's own alignment.
+    """
+    alignment_bytes = max(alignment_bytes, pool.alignment_bytes)
     roots = view_roots(graph, views)
     blocks = blocks_of(graph, roots, scratch_bytes)
     offsets = pack(blocks, alignment_bytes)

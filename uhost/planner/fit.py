@@ -11,9 +11,12 @@ from uhost.planner.plan import MemoryPlan
 _SHOWN = 8
 
 
-def check_fits(graph: Graph, plan: MemoryPlan, constant_bytes: int, board: Board) -> None:
+def check_fits(
+    graph: Graph, plan: MemoryPlan, constant_bytes: int, board: Board, params_ram_bytes: int = 0
+) -> None:
     """Raises `OutOfMemoryError` where arena and stack exceed RAM, or weights exceed flash.
 
+    `params_ram_bytes` are weights that lie in RAM, beside the `constant_bytes` in flash.
     A model that passes may still be refused by the linker, which knows the firmware's own
     needs as well.
     """
@@ -21,9 +24,11 @@ def check_fits(graph: Graph, plan: MemoryPlan, constant_bytes: int, board: Board
     if not regions:
         return
     ram, flash = regions[board.ram], regions[board.flash]
-    missing = plan.arena_bytes + board.stack_bytes - ram.size_bytes
+    # An arena in another region is checked against its pool.
+    arena_bytes = plan.arena_bytes if plan.pool in (ram.name, "ram") else 0
+    missing = arena_bytes + board.stack_bytes + params_ram_bytes - ram.size_bytes
     if missing > 0:
-        raise arena_too_large(graph, plan, board, missing)
+        raise arena_too_large(graph, plan, board, missing, params_ram_bytes)
     if constant_bytes > flash.size_bytes:
         largest = sorted(
             (t for t in graph.tensors.values() if t.is_constant),
@@ -42,13 +47,14 @@ def check_fits(graph: Graph, plan: MemoryPlan, constant_bytes: int, board: Board
 
 
 def arena_too_large(
-    graph: Graph, plan: MemoryPlan, board: Board, missing_bytes: int
+    graph: Graph, plan: MemoryPlan, board: Board, missing_bytes: int, params_ram_bytes: int = 0
 ) -> OutOfMemoryError:
     """Returns the error that names the region, the bytes missing and who makes the peak."""
     ram = next(r for r in board.regions if r.name == board.ram)
     step = plan.peak_step()
     live = plan.live_at(step)
     operator = graph.operators[step].name if graph.operators else "-"
+    weights = f" The weights in RAM take {params_ram_bytes:,} B." if params_ram_bytes else ""
     listed = "\n".join(
         f"  {b.size_bytes:>10,} B  {short_name(b.name)}  (steps {b.first} to {b.last})"
         for b in live[:_SHOWN]
@@ -56,7 +62,7 @@ def arena_too_large(
     return OutOfMemoryError(
         f"the model does not fit: region '{ram.name}' of {board.name} has "
         f"{ram.size_bytes:,} B, {missing_bytes:,} B are missing. The arena takes "
-        f"{plan.arena_bytes:,} B and the stack {board.stack_bytes:,} B. Live at the peak, "
+        f"{plan.arena_bytes:,} B and the stack {board.stack_bytes:,} B.{weights} Live at the peak, "
         f"step {step} ({operator}):\n{listed}",
         where=f"model '{graph.name}' on board '{board.name}'",
         fix="choose a board with more RAM, or a smaller input",

@@ -9,13 +9,13 @@ from importlib import metadata
 from typing import Literal
 
 from uhost.errors import ToolNotFoundError
-from uhost.runners import qemu
-from uhost.toolchain import arm_gcc, host_cc, zig
+from uhost.runners import qemu, renode
+from uhost.toolchain import arm_gcc, host_cc, riscv_gcc, zig
 from uhost.toolchain._programs import MisdirectedVariableError
 from uhost.toolchain._toolchain import Located
 
 BUILDERS = ("arm_gcc", "zig")
-SIMULATORS = ("unicorn", "qemu")
+SIMULATORS = ("unicorn", "qemu", "renode")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,13 @@ def diagnose() -> list[Finding]:
     """Returns a finding for every tool uhost can use, in a fixed order."""
     return [
         _look("arm_gcc", "builds for Arm boards", arm_gcc.TOOLCHAIN.locate),
-        _look("zig", "builds for Arm boards, from pip alone", zig.TOOLCHAIN.locate),
+        _look("zig", "builds for Arm and RISC-V boards, from pip alone", zig.TOOLCHAIN.locate),
         _look("host_cc", "builds for this machine", host_cc.TOOLCHAIN.locate),
         _look("unicorn", "simulates Arm boards, from pip alone", _locate_unicorn),
         _look("qemu", "simulates boards that QEMU has a machine for", qemu.PROGRAM.locate),
+        _look("renode", "simulates whole chips, where QEMU has no machine", renode.RUNNER.locate),
+        _look("riscv_gcc", "builds for RISC-V boards", riscv_gcc.TOOLCHAIN.locate),
+        _look("qemu_riscv", "simulates RISC-V boards", qemu.PROGRAM_RISCV.locate),
     ]
 
 

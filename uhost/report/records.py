@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from uhost import __version__
 from uhost.errors import UhostError
 
 if TYPE_CHECKING:
+    from uhost.runtime.benchmark import Benchmark, Spread
     from uhost.runtime.evaluation import Evaluation
 
 
@@ -33,6 +35,7 @@ def evaluation_record(evaluation: Evaluation) -> dict[str, Any]:
         "arena_bytes": evaluation.arena_bytes,
         "arena_lower_bound_bytes": evaluation.arena_lower_bound_bytes,
         "stack_bytes": evaluation.stack_bytes,
+        "params_ram_bytes": evaluation.params_ram_bytes,
         "model_ram_bytes": evaluation.model_ram_bytes,
         "image_ram_bytes": evaluation.image_ram_bytes,
         "operators": [
@@ -56,6 +59,36 @@ def evaluation_record(evaluation: Evaluation) -> dict[str, Any]:
             for c in evaluation.comparisons
         ],
     }
+
+
+def benchmark_record(benchmark: Benchmark) -> dict[str, Any]:
+    """Returns the fields of one result of `bench`: the times and the memory's schedule too."""
+    timing = benchmark.timing
+    record = evaluation_record(benchmark.evaluation)
+    cycles = timing.operator_cycles or (None,) * len(record["operators"])
+    seconds = timing.operator_seconds or (None,) * len(record["operators"])
+    for one, own_cycles, own_s in zip(record["operators"], cycles, seconds, strict=True):
+        one["device_cycles"] = own_cycles
+        one["seconds"] = own_s
+    return {
+        **record,
+        "timing": {
+            "repeats": timing.repeats,
+            "upload_bytes": timing.upload_bytes,
+            "download_bytes": timing.download_bytes,
+            "upload_s": _spread(timing.upload_s),
+            "run_s": _spread(timing.run_s),
+            "download_s": _spread(timing.download_s),
+            "cycles": _spread(timing.cycles),
+        },
+        "memory": [asdict(block) for block in benchmark.memory],
+    }
+
+
+def _spread(spread: Spread | None) -> dict[str, float] | None:
+    if spread is None:
+        return None
+    return {"min": spread.smallest, "median": spread.median, "p95": spread.p95}
 
 
 def results_json(results: Sequence[dict[str, Any]]) -> str:

@@ -58,7 +58,8 @@ def figures(evaluation: Evaluation) -> Table:
         "RAM",
         kib(evaluation.image_ram_bytes),
         f"of which the model {kib(evaluation.model_ram_bytes)}: arena "
-        f"{kib(evaluation.arena_bytes)}, stack {kib(evaluation.stack_bytes)}",
+        f"{kib(evaluation.arena_bytes)}, stack {kib(evaluation.stack_bytes)}"
+        + (f", weights {kib(evaluation.params_ram_bytes)}" if evaluation.params_ram_bytes else ""),
     )
     return made
 

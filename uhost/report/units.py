@@ -31,3 +31,22 @@ def frequency(clock_hz: int) -> str:
 def share(part: int | None, whole: int | None) -> str:
     """Returns a percentage; a dash where either is unknown."""
     return "-" if part is None or not whole else f"{100 * part / whole:.1f} %"
+
+
+def signed(number: int | None) -> str:
+    """Returns a difference with its sign; 0 for none, a dash for unknown."""
+    return "-" if number is None else f"{number:+,}" if number else "0"
+
+
+def size(size_bytes: int | None) -> str:
+    """Returns bytes in the unit that reads best: B below 1 KiB, else KiB; a dash for unknown."""
+    return f"{size_bytes} B" if size_bytes is not None and size_bytes < 1024 else kib(size_bytes)
+
+
+def percent(change: float | None) -> str:
+    """Returns a change in percent with its sign; a dash for unknown."""
+    if change is None:
+        return "-"
+    if abs(change) < 0.05:
+        return "≈ 0 %" if change else "0 %"
+    return f"{change:+.1f} %"

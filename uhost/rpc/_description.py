@@ -30,6 +30,20 @@ class ModelDescription:
 
 
 @dataclass(frozen=True, slots=True)
+class ParamsDescription:
+    """Where a model's weights lie on the device: `placement` is code, ram or flash.
+
+    `present` is True where their header is the one that the model's code wants; `address`
+    and `size_bytes` are 0 for weights that are part of the code.
+    """
+
+    placement: str
+    address: int
+    size_bytes: int
+    present: bool
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceDescription:
     """What runs on the device.
 

@@ -37,6 +37,8 @@ def protocol_header() -> str:
             _enum("dtype", messages.DTypeCode),
             _enum("flag", messages.Flag),
             _enum("direction", messages.Direction),
+            _enum("model_status", messages.ModelStatus),
+            _enum("placement", messages.Placement),
         ],
     )
 

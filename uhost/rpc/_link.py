@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from time import monotonic
 from typing import TypeVar
 
@@ -27,14 +27,18 @@ _REFUSALS = {
     m.ErrorCode.NO_TENSOR: "the model has no such tensor {}",
     m.ErrorCode.NO_OPERATOR: "the model has no operator {}",
     m.ErrorCode.OUT_OF_RANGE: "the bytes at offset {} are not all in the arena",
+    m.ErrorCode.NO_PARAMS: "the weights of model {} are part of its code",
+    m.ErrorCode.PARAMS_IN_FLASH: "the weights of model {} are in flash",
+    m.ErrorCode.PARAMS_OUT_OF_RANGE: "the bytes at offset {} are not all among the weights",
 }
 
 
 class Link:
     """Asks the device behind `transport`, in the session last started.
 
-    `symbolize` names the function at an address, `on_log` takes log lines. A fault that
-    the device reported answers every later request too.
+    `symbolize` names the function at an address, `on_log` takes log lines, `clock` tells
+    the seconds by which deadlines are kept. A fault that the device reported answers every
+    later request too.
     """
 
     def __init__(
@@ -42,8 +46,10 @@ class Link:
         transport: Transport,
         symbolize: Callable[[int], str],
         on_log: Callable[[str], None],
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._transport = transport
+        self._clock = clock
         self._symbolize = symbolize
         self._on_log = on_log
         self._reader = FrameReader()
@@ -64,35 +70,30 @@ class Link:
         `waits` are the seconds to wait after each attempt. Raises `DeadlineError` after
         the last, `DeviceFault`, `RemoteError` or `ProtocolError`.
         """
-        if self._fault is not None:
-            raise self._fault
-        self._sequence = (self._sequence + 1) & 0xFFFF
-        wire = encode_frame(Frame(request.CODE, self._session, self._sequence, m.encode(request)))
-        received_bytes = self._reader.received_bytes
-        damaged_frames = self._reader.damaged_frames
+        sequence = self._next_sequence()
+        mark = self.mark()
         for attempt, wait_s in enumerate(waits, start=1):
-            # A line that takes nothing is like one that loses it: the device may be busy.
-            with contextlib.suppress(DeadlineError):
-                self._transport.write(wire, wait_s)
-            frame = self._await_answer(wait_s)
+            self._write(request, sequence, wait_s)
+            frame = self.receive((sequence,), wait_s)
             if frame is not None:
-                return _open_answer(frame, request, reply), attempt
-        times = "once" if len(waits) == 1 else f"{len(waits)} times"
-        raise DeadlineError(
-            f"no answer to {type(request).__name__} within {sum(waits):.1f} s",
-            where=f"sent {times}; received {self._reader.received_bytes - received_bytes} bytes "
-            f"and {self._reader.damaged_frames - damaged_frames} damaged frames",
-            fix="check that the board runs this firmware, and its port and baud rate",
-        )
+                return open_answer(frame, request, reply), attempt
+        raise self.silence(request, len(waits), sum(waits), mark)
 
-    def _await_answer(self, wait_s: float) -> Frame | None:
-        deadline = monotonic() + wait_s
+    def send(self, request: m.Message, timeout_s: float) -> int:
+        """Sends `request` and returns its sequence number; does not wait for the answer."""
+        sequence = self._next_sequence()
+        self._write(request, sequence, timeout_s)
+        return sequence
+
+    def receive(self, sequences: Container[int], timeout_s: float) -> Frame | None:
+        """Returns the next answer to one of the requests `sequences`; None if none came in time."""
+        deadline = self._clock() + timeout_s
         while True:
             while self._frames:
                 frame = self._frames.popleft()
-                if self._is_answer(frame):
+                if self._is_answer(frame, sequences):
                     return frame
-            left_s = deadline - monotonic()
+            left_s = deadline - self._clock()
             if left_s <= 0:
                 return None
             try:
@@ -101,8 +102,38 @@ class Link:
                 return None
             self._frames.extend(self._reader.feed(received))
 
-    def _is_answer(self, frame: Frame) -> bool:
-        """True if `frame` answers the request under way; notices are dealt with here."""
+    def mark(self) -> tuple[int, int]:
+        """Returns a point in what was received, from which `silence` counts."""
+        return self._reader.received_bytes, self._reader.damaged_frames
+
+    def silence(
+        self, request: m.Message, attempts: int, waited_s: float, since: tuple[int, int]
+    ) -> DeadlineError:
+        """Returns the error for a request without an answer, and what came `since` instead."""
+        received_bytes, damaged_frames = (
+            now - then for now, then in zip(self.mark(), since, strict=True)
+        )
+        return DeadlineError(
+            f"no answer to {type(request).__name__} within {waited_s:.1f} s",
+            where=f"sent {'once' if attempts == 1 else f'{attempts} times'}; received "
+            f"{received_bytes} bytes and {damaged_frames} damaged frames",
+            fix="check that the board runs this firmware, and its port and baud rate",
+        )
+
+    def _next_sequence(self) -> int:
+        if self._fault is not None:
+            raise self._fault
+        self._sequence = (self._sequence + 1) & 0xFFFF
+        return self._sequence
+
+    def _write(self, request: m.Message, sequence: int, timeout_s: float) -> None:
+        wire = encode_frame(Frame(request.CODE, self._session, sequence, m.encode(request)))
+        # A line that takes nothing is like one that loses it: the device may be busy.
+        with contextlib.suppress(DeadlineError):
+            self._transport.write(wire, timeout_s)
+
+    def _is_answer(self, frame: Frame, sequences: Container[int]) -> bool:
+        """True if `frame` answers a request under way; notices are dealt with here."""
         if frame.version != PROTOCOL_VERSION:
             raise ProtocolError(
                 f"the device speaks version {frame.version} of the protocol, "
@@ -118,11 +149,12 @@ class Link:
         return (
             frame.type & m.REPLY_BIT != 0
             and frame.session == self._session
-            and frame.sequence == self._sequence
+            and frame.sequence in sequences
         )
 
 
-def _open_answer(frame: Frame, request: m.Message, reply: type[R]) -> R:
+def open_answer(frame: Frame, request: m.Message, reply: type[R]) -> R:
+    """Returns the message in the answer to `request`; raises `RemoteError` for a refusal."""
     if frame.type == m.ErrorReply.CODE:
         error = m.decode(m.ErrorReply, frame.payload)
         raise RemoteError(

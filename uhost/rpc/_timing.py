@@ -13,7 +13,9 @@ class Timing:
     pass, at `bytes_per_second`. Without it the request is repeated, up to `attempts`
     times in all, waiting twice as long each time, up to four times. `hello_s` is for a
     device that may still be starting: the first request of a session is repeated every
-    `hello_s` seconds, then more slowly, for `start_s` seconds.
+    `hello_s` seconds, then more slowly, for `start_s` seconds. Up to `window` pieces of a
+    tensor are under way at a time: more than one hides the time an answer travels, on
+    devices whose receive ring takes in what arrives meanwhile.
     """
 
     answer_s: float
@@ -21,6 +23,7 @@ class Timing:
     bytes_per_second: float
     hello_s: float = 0.25
     start_s: float = 10.0
+    window: int = 1
 
     def waits(self, line_bytes: int) -> tuple[float, ...]:
         """Returns the wait after each attempt when `line_bytes` pass in both directions."""
@@ -56,4 +59,4 @@ def _doubling(first: float, total: float) -> tuple[float, ...]:
 # Pipes and simulators lose nothing: to repeat a request would only disturb a slow one.
 LOCAL = Timing(answer_s=30.0, attempts=1, bytes_per_second=20_000.0, start_s=30.0)
 # 115200 baud is 11520 bytes a second; USB bridges hold bytes back for up to 16 ms.
-SERIAL = Timing(answer_s=0.25, attempts=8, bytes_per_second=10_000.0)
+SERIAL = Timing(answer_s=0.25, attempts=8, bytes_per_second=10_000.0, window=2)

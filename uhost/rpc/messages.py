@@ -32,6 +32,8 @@ NO_CYCLES = 2**64 - 1
 NO_STACK = 2**32 - 1
 # Every request but the bytes of a write fits a buffer of this size.
 SMALLEST_BUFFER_BYTES = 64
+# What a model's weights begin with: by these bytes it tells its own from others.
+PARAMS_HEADER_BYTES = 48
 
 
 class ErrorCode(IntEnum):
@@ -45,6 +47,26 @@ class ErrorCode(IntEnum):
     NO_TENSOR = 6
     NO_OPERATOR = 7
     OUT_OF_RANGE = 8
+    NO_PARAMS = 9
+    PARAMS_IN_FLASH = 10
+    PARAMS_OUT_OF_RANGE = 11
+
+
+class ModelStatus(IntEnum):
+    """What generated models return: the same numbers as in their header."""
+
+    OK = 0
+    BAD_ARENA = 1
+    BAD_OPERATOR = 2
+    BAD_PARAMS = 3
+
+
+class Placement(IntEnum):
+    """Where a model's weights lie: in its code, in RAM, or in flash at their own address."""
+
+    CODE = 0
+    RAM = 1
+    FLASH = 2
 
 
 class DTypeCode(IntEnum):
@@ -209,6 +231,58 @@ class OperatorReply(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class ParamsRequest(Message):
+    """Asks where a model's weights lie, and whether the right ones are there."""
+
+    CODE = 0x08
+    model: U8
+
+
+@dataclass(frozen=True, slots=True)
+class ParamsReply(Message):
+    """The place of the weights. `present` is 1 where their header is the model's, else 0."""
+
+    CODE = 0x88
+    address: U64
+    size_bytes: U32
+    placement: U8
+    present: U8
+
+
+@dataclass(frozen=True, slots=True)
+class ParamsWriteRequest(Message):
+    """Puts bytes into the weights of a model that has them in RAM."""
+
+    CODE = 0x09
+    model: U8
+    offset: U32
+    content: Rest
+
+
+@dataclass(frozen=True, slots=True)
+class ParamsWriteReply(Message):
+    """The bytes are among the weights."""
+
+    CODE = 0x89
+
+
+@dataclass(frozen=True, slots=True)
+class ParamsCheckRequest(Message):
+    """Asks for the CRC-32 of a model's weights as they are in memory, header and all."""
+
+    CODE = 0x0A
+    model: U8
+
+
+@dataclass(frozen=True, slots=True)
+class ParamsCheckReply(Message):
+    """The CRC-32 over all bytes of the weights, as frames compute it."""
+
+    CODE = 0x8A
+    crc: U32
+
+
+@dataclass(frozen=True, slots=True)
 class LogNotice(Message):
     """A line of text from the firmware."""
 
@@ -254,6 +328,9 @@ FROM_HOST: tuple[type[Message], ...] = (
     ReadRequest,
     RunRequest,
     OperatorRequest,
+    ParamsRequest,
+    ParamsWriteRequest,
+    ParamsCheckRequest,
 )
 FROM_DEVICE: tuple[type[Message], ...] = (
     HelloReply,
@@ -263,6 +340,9 @@ FROM_DEVICE: tuple[type[Message], ...] = (
     ReadReply,
     RunReply,
     OperatorReply,
+    ParamsReply,
+    ParamsWriteReply,
+    ParamsCheckReply,
     LogNotice,
     FaultNotice,
     ErrorReply,
@@ -273,6 +353,7 @@ __all__ = [
     "FROM_HOST",
     "NO_CYCLES",
     "NO_STACK",
+    "PARAMS_HEADER_BYTES",
     "REPLY_BIT",
     "SMALLEST_BUFFER_BYTES",
     "DTypeCode",
@@ -287,8 +368,16 @@ __all__ = [
     "Message",
     "ModelReply",
     "ModelRequest",
+    "ModelStatus",
     "OperatorReply",
     "OperatorRequest",
+    "ParamsCheckReply",
+    "ParamsCheckRequest",
+    "ParamsReply",
+    "ParamsRequest",
+    "ParamsWriteReply",
+    "ParamsWriteRequest",
+    "Placement",
     "ReadReply",
     "ReadRequest",
     "RunReply",

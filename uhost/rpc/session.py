@@ -1,9 +1,9 @@
 """The RPC client: drives the firmware over a transport.
 
-One request is under way at a time. It is repeated until its answer comes or its
-deadline passes; the device carries it out once. Damaged frames, answers to earlier
-requests and those of other sessions are ignored, so what is returned is always the
-answer to what was asked.
+One request is under way at a time, but for the pieces of a tensor. It is repeated until
+its answer comes or its deadline passes; the device carries it out once. Damaged frames,
+answers to earlier requests and those of other sessions are ignored, so what is returned
+is always the answer to what was asked.
 """
 
 from __future__ import annotations
@@ -12,15 +12,23 @@ import logging
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from time import monotonic
 from types import TracebackType
 from typing import TypeVar
 
 from uhost.errors import ConfigError, DeadlineError, ProtocolError, RemoteError
 from uhost.rpc import messages as m
 from uhost.rpc._chunk import ChunkSize
-from uhost.rpc._description import DeviceDescription, ModelDescription, TensorDescription
+from uhost.rpc._description import (
+    DeviceDescription,
+    ModelDescription,
+    ParamsDescription,
+    TensorDescription,
+)
 from uhost.rpc._fault import FirmwareFault
 from uhost.rpc._link import Link
+from uhost.rpc._params import DeviceParams, Progress, check, upload
+from uhost.rpc._stream import Pieces, move
 from uhost.rpc._timing import LOCAL, SERIAL, Timing
 from uhost.rpc.framing import PROTOCOL_VERSION
 from uhost.transport._transport import Transport
@@ -31,6 +39,7 @@ __all__ = [
     "DeviceDescription",
     "FirmwareFault",
     "ModelDescription",
+    "ParamsDescription",
     "RunReport",
     "Session",
     "TensorDescription",
@@ -40,7 +49,22 @@ __all__ = [
 T = TypeVar("T")
 R = TypeVar("R", bound=m.Message)
 
+# A device of 1 MHz that takes twenty cycles for a byte of a CRC.
+_CRC_SECONDS_PER_BYTE = 20e-6
 _REBUILD = "build and flash the firmware with this version of uhost"
+
+
+_STATUSES = {
+    m.ModelStatus.BAD_ARENA: (
+        "its arena is missing or not aligned",
+        "give it memory aligned as its header says",
+    ),
+    m.ModelStatus.BAD_OPERATOR: ("it has no operator of that index", "count from 0"),
+    m.ModelStatus.BAD_PARAMS: (
+        "its weights are missing, or are another model's",
+        "send them with write_params, or write them to the flash address they are linked at",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +81,8 @@ class Session:
     `expected_digest` is that of the build the device should run; None accepts any.
     `timing` fits the line: `LOCAL` for pipes and simulators, `SERIAL` for real ports.
     `symbolize` names the function at an address, for fault reports. `on_log` takes the
-    firmware's log lines; without it they go to the logger `uhost.device`.
+    firmware's log lines; without it they go to the logger `uhost.device`. `clock` tells
+    the seconds by which deadlines are kept, for lines in simulated time.
 
     Every method raises `DeadlineError` when no answer came in time, `DeviceFault` when
     the firmware has crashed, `RemoteError` when it refused, `ProtocolError` when it
@@ -72,11 +97,13 @@ class Session:
         timing: Timing = LOCAL,
         symbolize: Callable[[int], str] = "0x{:08x}".format,
         on_log: Callable[[str], None] | None = None,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._transport = transport
         self._expected_digest = expected_digest
         self._timing = timing
-        self._link = Link(transport, symbolize, on_log or logging.getLogger("uhost.device").info)
+        on_log = on_log or logging.getLogger("uhost.device").info
+        self._link = Link(transport, symbolize, on_log, clock)
         self._chunk = ChunkSize(m.SMALLEST_BUFFER_BYTES)
         self._description: DeviceDescription | None = None
 
@@ -137,30 +164,26 @@ class Session:
 
     def write(self, model: int, offset: int, content: bytes) -> None:
         """Puts `content` into the arena of `model` at `offset`."""
-        done = 0
-        fixed_bytes = m.layout(m.WriteRequest).fixed.size
-        while done < len(content):
-            piece = content[done : done + self._chunk.content_bytes(fixed_bytes)]
-            request = m.WriteRequest(model, offset + done, piece)
-            if self._transfer(request, m.WriteReply, len(piece)) is not None:
-                done += len(piece)
+        self._write(m.WriteRequest, m.WriteReply, model, offset, content)
 
     def read(self, model: int, offset: int, size_bytes: int) -> bytes:
         """Returns `size_bytes` bytes of the arena of `model` from `offset`."""
-        content = bytearray()
-        while len(content) < size_bytes:
-            size = min(self._chunk.content_bytes(0), size_bytes - len(content))
-            request = m.ReadRequest(model, offset + len(content), size)
-            reply = self._transfer(request, m.ReadReply, size)
-            if reply is None:
-                continue
-            if len(reply.content) != size:
+        content = bytearray(size_bytes)
+
+        def take(start: int, size: int, answer: m.ReadReply) -> None:
+            if len(answer.content) != size:
                 raise ProtocolError(
-                    f"the device sent {len(reply.content)} bytes, asked for {size}",
-                    where=f"model {model}, offset {request.offset}",
+                    f"the device sent {len(answer.content)} bytes, asked for {size}",
+                    where=f"model {model}, offset {offset + start}",
                     fix=_REBUILD,
                 )
-            content += reply.content
+            content[start : start + size] = answer.content
+
+        def ask(start: int, size: int) -> m.Message:
+            return m.ReadRequest(model, offset + start, size)
+
+        pieces = Pieces(size_bytes, 0, ask, m.ReadReply, take)
+        move(self._link, self._timing, self._chunk, pieces)
         return bytes(content)
 
     def write_input(self, model: int, index: int, content: bytes) -> None:
@@ -181,6 +204,37 @@ class Session:
         described = self._model(model)
         tensor = _choose(described.outputs, index, f"model '{described.name}'", "output")
         return self.read(model, tensor.offset, tensor.size_bytes)
+
+    def describe_params(self, model: int) -> ParamsDescription:
+        """Returns where the weights of `model` lie, and whether the right ones are there."""
+        reply = self._ask(m.ParamsRequest(model), m.ParamsReply)
+        try:
+            placement = m.Placement(reply.placement).name.lower()
+        except ValueError as error:
+            raise ProtocolError(
+                f"the device has weights in the unknown place {reply.placement}",
+                where=f"model {model}",
+                fix=_REBUILD,
+            ) from error
+        return ParamsDescription(placement, reply.address, reply.size_bytes, bool(reply.present))
+
+    def write_params(self, model: int, blob: bytes, on_progress: Progress | None = None) -> None:
+        """Puts the weights `blob` into the RAM of the device, and checks that they arrived.
+
+        `on_progress` is told how many bytes of how many are written. Until the last byte is
+        confirmed the model refuses to run. Raises `RemoteError` for weights of another
+        size or another model, and for a model whose weights are in its code or in flash;
+        `ProtocolError` when the device holds other bytes than were sent.
+        """
+        upload(self._params(model), blob, on_progress or (lambda done, total: None))
+
+    def check_params(self, model: int, blob: bytes) -> None:
+        """Returns if the device holds exactly the weights `blob`, in RAM or in flash.
+
+        Raises `RemoteError` where they are missing, another model's or of another size,
+        `ProtocolError` where their bytes differ.
+        """
+        check(self._params(model), blob)
 
     def run(self, model: int, timeout_s: float) -> RunReport:
         """Runs `model` once, which may take up to `timeout_s` seconds."""
@@ -245,24 +299,40 @@ class Session:
         waits = self._timing.waits_for_work(work_s, m.SMALLEST_BUFFER_BYTES)
         return self._link.exchange(request, reply, waits)[0]
 
-    def _transfer(self, request: m.Message, reply: type[R], size: int) -> R | None:
-        """Returns the answer, or None when the line lost it and a smaller chunk is to be tried."""
-        waits = self._timing.waits(size + m.SMALLEST_BUFFER_BYTES)
-        can_shrink = len(waits) > 1 and not self._chunk.is_smallest
-        try:
-            answer, attempts = self._link.exchange(
-                request, reply, waits[:2] if can_shrink else waits
-            )
-        except DeadlineError:
-            if not can_shrink:
-                raise
-            self._chunk.shrink()
-            return None
-        if attempts == 1:
-            self._chunk.note_success()
-        else:
-            self._chunk.shrink()
-        return answer
+    def _write(
+        self,
+        request: type[m.WriteRequest] | type[m.ParamsWriteRequest],
+        reply: type[m.WriteReply] | type[m.ParamsWriteReply],
+        model: int,
+        offset: int,
+        content: bytes,
+        on_progress: Callable[[int], None] = lambda done: None,
+    ) -> None:
+        done = 0
+
+        def take(start: int, size: int, answer: m.Message) -> None:
+            nonlocal done
+            done += size
+            on_progress(done)
+
+        def put(start: int, size: int) -> m.Message:
+            return request(model, offset + start, content[start : start + size])
+
+        pieces = Pieces(len(content), m.layout(request).fixed.size, put, reply, take)
+        move(self._link, self._timing, self._chunk, pieces)
+
+    def _params(self, model: int) -> DeviceParams:
+        described = self._model(model)
+
+        def write(offset: int, content: bytes, on_progress: Callable[[int], None]) -> None:
+            kinds = (m.ParamsWriteRequest, m.ParamsWriteReply)
+            self._write(*kinds, model, offset, content, on_progress)
+
+        def crc() -> int:
+            work_s = self.describe_params(model).size_bytes * _CRC_SECONDS_PER_BYTE
+            return self._work(m.ParamsCheckRequest(model), m.ParamsCheckReply, work_s).crc
+
+        return DeviceParams(described.name, lambda: self.describe_params(model), write, crc)
 
 
 def _describe(reply: m.TensorReply) -> TensorDescription:
@@ -296,5 +366,10 @@ def _choose(items: Sequence[T], index: int, where: str, noun: str) -> T:
 
 
 def _check_status(status: int, what: str) -> None:
-    if status != 0:
+    if status == m.ModelStatus.OK:
+        return
+    known = {member.value: member for member in m.ModelStatus}
+    if status not in known:
         raise RemoteError(f"{what} returned status {status} where 0 is success")
+    meaning, fix = _STATUSES[known[status]]
+    raise RemoteError(f"{what} does not run: {meaning} ({known[status].name})", fix=fix)

@@ -49,4 +49,30 @@ class Runner(Protocol):
         """Returns an opened transport to the started image; raises `RunnerError`."""
 
 
+@runtime_checkable
+class HardwareRunner(Runner, Protocol):
+    """A runner that reaches real boards over a serial line: it can be told which one."""
+
+    def at(self, port: str, probe: str) -> HardwareRunner:
+        """Returns the runner for the board on a port, or with the probe of a serial number.
+
+        "" leaves either open.
+        """
+
+
+@runtime_checkable
+class FlashingRunner(HardwareRunner, Protocol):
+    """A hardware runner that puts the image on the board first."""
+
+    @property
+    def verifies(self) -> bool:
+        """True if it reads back what it wrote."""
+
+    def at(self, port: str, probe: str) -> FlashingRunner:
+        """Returns the runner for the board on a port, or with the probe of a serial number."""
+
+    def flash(self, image: Image, board: Board) -> str:
+        """Writes `image` to flash and resets the board; returns what the program said."""
+
+
 RUNNERS: Registry[Runner] = Registry("uhost.runners", "RUNNER", "runner")

@@ -41,15 +41,17 @@ from uhost.runners._unicorn_exceptions import (
 )
 from uhost.runners._unicorn_memory import load_elf, map_memory, read_words
 from uhost.runners._unicorn_registers import Peripherals, SystemRegisters
-from uhost.runners._unicorn_uart import UART_KINDS, Wire
+from uhost.runners._unicorn_uart import UART_BYTES, UART_KINDS, NrfUarte, Wire
 from uhost.toolchain._toolchain import Image
 
 CPU_MODELS = {
     "cortex-m0": arm_const.UC_CPU_ARM_CORTEX_M0,
+    "cortex-m0plus": arm_const.UC_CPU_ARM_CORTEX_M0,  # the same instructions
     "cortex-m3": arm_const.UC_CPU_ARM_CORTEX_M3,
     "cortex-m4": arm_const.UC_CPU_ARM_CORTEX_M4,
     "cortex-m7": arm_const.UC_CPU_ARM_CORTEX_M7,
     "cortex-m33": arm_const.UC_CPU_ARM_CORTEX_M33,
+    "cortex-m33+nodsp": arm_const.UC_CPU_ARM_CORTEX_M33,
 }
 
 _PERIPHERALS, _PERIPHERALS_BYTES = 0x40000000, 0x20000000
@@ -82,15 +84,22 @@ class Cpu:
         self.resume: Callable[[], None] = _nothing
         self.engine = Uc(UC_ARCH_ARM, UC_MODE_THUMB, CPU_MODELS[board.target.cpu])
         # Reset lets the vector table begin where the image is linked: chips that boot from
-        # an alias of their flash fetch the very same words.
-        flash = board.region(board.flash).start
-        self._system = SystemRegisters(_SYSTEM, flash, self._active_exception)
+        # an alias of their flash fetch the very same words. A ROM's boot block is skipped.
+        table = board.vector_table
+        self._system = SystemRegisters(_SYSTEM, table, self._active_exception)
         steps = (*board.clock_steps, *console.steps)
         self._uart = UART_KINDS[console.kind](
             console, self.wire, lambda: self._peripherals.check_done(steps)
         )
+        if isinstance(self._uart, NrfUarte):
+            self._uart.connect(
+                lambda address: self.engine.mem_read(address, 1)[0],
+                lambda address, byte: self.engine.mem_write(address, bytes([byte])),
+            )
         waits = tuple(step for step in board.clock_steps if step.op == "wait")
-        self._peripherals = Peripherals(_PERIPHERALS, self._uart, console.base, waits)
+        self._peripherals = Peripherals(
+            _PERIPHERALS, self._uart, console.base, waits, UART_BYTES.get(console.kind, 0x400)
+        )
         self.fault: DeviceFault | None = None
         self._stopping = False
         self._asleep = False
@@ -99,7 +108,7 @@ class Cpu:
         map_memory(self.engine, board)
         load_elf(self.engine, image.elf)
         self._connect()
-        self._pc = self._reset(flash)
+        self._pc = self._reset(table)
 
     def _connect(self) -> None:
         """Attaches the registers and the hooks; the engine keeps them as callbacks."""

@@ -51,10 +51,16 @@ class Peripherals(Registers):
     simulated oscillators start at once.
     """
 
-    UART_BYTES = 0x400
-
-    def __init__(self, base: int, uart: Uart, uart_base: int, waits: Iterable[Step]) -> None:
+    def __init__(
+        self,
+        base: int,
+        uart: Uart,
+        uart_base: int,
+        waits: Iterable[Step],
+        uart_bytes: int = 0x400,
+    ) -> None:
         super().__init__(base)
+        self._uart_bytes = uart_bytes
         self._uart = uart
         self._uart_base = uart_base
         self._ready: dict[int, tuple[int, int]] = {}
@@ -65,7 +71,7 @@ class Peripherals(Registers):
     def read_word(self, address: int) -> int:
         """Returns the register at `address`."""
         offset = address - self._uart_base
-        if 0 <= offset < self.UART_BYTES:
+        if 0 <= offset < self._uart_bytes:
             return self._uart.read(offset)
         mask, value = self._ready.get(address, (0, 0))
         return super().read_word(address) & ~mask | value
@@ -73,10 +79,9 @@ class Peripherals(Registers):
     def write_word(self, address: int, value: int) -> None:
         """Writes the register at `address`."""
         offset = address - self._uart_base
-        if 0 <= offset < self.UART_BYTES:
+        if 0 <= offset < self._uart_bytes:
             self._uart.write(offset, value)
-        else:
-            super().write_word(address, value)
+        super().write_word(address, value)  # of the UART too: start-up may connect its pins
 
     def check_done(self, steps: Iterable[Step]) -> None:
         """Raises `RunnerError` unless the registers hold what `steps` leave in them."""

@@ -1,153 +1,18 @@
-"""UARTs as the Unicorn runner models them: one class per peripheral kind of a board file.
-
-A model is as strict as silicon where silicon is merciless: a transmitter that is not
-enabled or runs at another rate than the board's console is an error, since a terminal
-would show nothing or garbage. It is kinder in one respect: no byte is lost, the line
-waits until the receiver is enabled and has taken the byte before.
-"""
+"""UARTs as the Unicorn runner models them: one class per peripheral kind of a board file."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from uhost.config.board import Console
-from uhost.errors import RunnerError
+from uhost.runners._unicorn_uart_model import Uart, UartModel, Wire
+from uhost.runners._unicorn_uart_nrf import NrfUart, NrfUarte
 
-_RATE_TOLERANCE = 0.025
-"""How far two ends may differ at 10 bits per byte: half a bit over both."""
-
-
-class Wire:
-    """The bytes between the host and the UART.
-
-    `incoming` are those the host sent. With the receive interrupt on, at most
-    `burst_bytes` of them arrive before the firmware sleeps again, so that a receive ring
-    of twice that size never overflows although the simulated line has no speed.
-    """
-
-    def __init__(self, burst_bytes: int) -> None:
-        self.incoming: deque[int] = deque()
-        self.outgoing: deque[int] = deque()
-        self._burst_bytes = burst_bytes
-        self._allowed = burst_bytes
-
-    def renew(self) -> None:
-        """Lets the next burst in; called when the firmware sleeps."""
-        self._allowed = self._burst_bytes
-
-    def waiting(self, limited: bool) -> bool:
-        """True if a byte stands in the receive register; `limited` honours the burst."""
-        return bool(self.incoming) and (self._allowed > 0 or not limited)
-
-    def take(self) -> int:
-        """Returns the byte of the receive register and makes room for the next."""
-        self._allowed -= 1
-        return self.incoming.popleft()
+__all__ = ["UART_BYTES", "UART_KINDS", "NrfUarte", "Uart", "Wire"]
 
 
-class Uart(Protocol):
-    """A UART seen from the bus: 32-bit registers at byte offsets from its base."""
-
-    def read(self, offset: int) -> int:
-        """Returns the register at `offset`, with the side effects of reading it."""
-
-    def write(self, offset: int, value: int) -> None:
-        """Writes the register at `offset`; raises `RunnerError` for what silicon would not send."""
-
-    def interrupts(self) -> bool:
-        """True while the receive interrupt line is active."""
-
-
-class _Uart:
-    """What all kinds share: plain registers, and the checks before a byte is moved."""
-
-    DATA: ClassVar[tuple[int, ...]]
-    """Offsets of the data registers."""
-
-    def __init__(self, console: Console, wire: Wire, before_first_byte: Callable[[], None]) -> None:
-        self._console = console
-        self._wire = wire
-        self._registers: dict[int, int] = {}
-        self._before_first_byte = before_first_byte
-        self._checked = False
-        self._receiving = False
-        self._interrupting = False
-
-    def write(self, offset: int, value: int) -> None:
-        """Writes a register; a byte in the data register goes to the host."""
-        if offset in self.DATA:
-            self._check("sends")
-            self._wire.outgoing.append(value & 0xFF)
-        else:
-            self._registers[offset] = value
-            self._checked = False
-            self._receiving = self._receives()
-            self._interrupting = self._receive_interrupt()
-            if self._transmit_interrupts():
-                raise self._error(
-                    "switches on a transmit interrupt",
-                    "the Unicorn runner delivers the receive interrupt alone: send by polling, "
-                    "or run with --on qemu",
-                )
-
-    def interrupts(self) -> bool:
-        """True while a byte waits and its interrupt is enabled."""
-        return self._interrupting and self._has_byte()
-
-    def _has_byte(self) -> bool:
-        return self._receiving and self._wire.waiting(self._interrupting)
-
-    def _take(self) -> int:
-        self._check("receives")
-        return self._wire.take() if self._has_byte() else 0
-
-    def _check(self, verb: str) -> None:
-        """Raises unless the line works; checked again after every change of a register."""
-        if self._checked:
-            return
-        if verb == "sends" and not self._sends():
-            raise self._error(
-                "sends before it has enabled the transmitter", "enable the UART, then write data"
-            )
-        divisor = self._divisor()
-        clock_hz = self._console.clock_hz
-        if divisor == 0 or abs(clock_hz / divisor / self._console.baud - 1) > _RATE_TOLERANCE:
-            actual = f"{clock_hz / divisor:.0f}" if divisor else "no"
-            raise self._error(
-                f"{verb} at {actual} baud where the console has {self._console.baud}",
-                f"the divisor must be {clock_hz / self._console.baud:.0f} for "
-                f"a UART clock of {clock_hz} Hz; it is {divisor:g}",
-            )
-        self._before_first_byte()
-        self._checked = True
-
-    def _error(self, deed: str, fix: str) -> RunnerError:
-        name = self._console.uart
-        where = f"{name} at 0x{self._console.base:08x} ({self._console.kind})"
-        return RunnerError(f"the firmware {deed} on {name}", where=where, fix=fix)
-
-    def _register(self, offset: int) -> int:
-        return self._registers.get(offset, 0)
-
-    def _sends(self) -> bool:
-        raise NotImplementedError
-
-    def _receives(self) -> bool:
-        raise NotImplementedError
-
-    def _receive_interrupt(self) -> bool:
-        raise NotImplementedError
-
-    def _transmit_interrupts(self) -> bool:
-        raise NotImplementedError
-
-    def _divisor(self) -> float:
-        raise NotImplementedError
-
-
-class _StmUsart(_Uart):
+class _StmUsart(UartModel):
     """The parts that both generations of ST's USART share; the layouts differ."""
 
     STATUS: ClassVar[int]
@@ -212,7 +77,7 @@ class StmUsartV3(_StmUsart):
         return rate
 
 
-class CmsdkApbUart(_Uart):
+class CmsdkApbUart(UartModel):
     """The UART of Arm's Cortex-M System Design Kit (Arm DDI 0479, "APB UART").
 
     The receive interrupt follows the full flag of the buffer: acknowledging it before or
@@ -251,8 +116,103 @@ class CmsdkApbUart(_Uart):
         return divisor if divisor >= 16 else 0
 
 
+class StmLpuart(StmUsartV3):
+    """The low-power UART of STM32L4 and U5 (ST RM0432, "LPUART registers")."""
+
+    def _divisor(self) -> float:
+        return self._register(self.BRR) / 256
+
+
+class Pl011(UartModel):
+    """Arm's PrimeCell UART (Arm DDI 0183), also of LM3S and RP2040."""
+
+    DATA = (0x00,)
+    _FR, _IBRD, _FBRD, _LCRH, _CR, _IMSC, _MIS = 0x18, 0x24, 0x28, 0x2C, 0x30, 0x38, 0x40
+    _UARTEN, _TXE, _RXE = 1 << 0, 1 << 8, 1 << 9
+    _RXFE, _TXFE = 1 << 4, 1 << 7
+    _RX, _TX, _RX_TIMEOUT = 1 << 4, 1 << 5, 1 << 6
+
+    def __init__(self, console: Console, wire: Wire, before_first_byte: Callable[[], None]) -> None:
+        super().__init__(console, wire, before_first_byte)
+        self._latched = (0, 0)
+
+    def read(self, offset: int) -> int:
+        """Returns a register; the transmit buffer is always empty."""
+        if offset == self._FR:
+            return self._TXFE | (0 if self._has_byte() else self._RXFE)
+        if offset == self._MIS:
+            return self._RX if self.interrupts() else 0
+        if offset in self.DATA:
+            return self._take()
+        return self._register(offset)
+
+    def write(self, offset: int, value: int) -> None:
+        """Writes a register; the divisor takes effect with the line control behind it."""
+        super().write(offset, value)
+        if offset == self._LCRH:
+            self._latched = (self._register(self._IBRD), self._register(self._FBRD))
+
+    def _sends(self) -> bool:
+        mask = self._UARTEN | self._TXE
+        return self._register(self._CR) & mask == mask
+
+    def _receives(self) -> bool:
+        mask = self._UARTEN | self._RXE
+        return self._register(self._CR) & mask == mask
+
+    def _receive_interrupt(self) -> bool:
+        return bool(self._register(self._IMSC) & (self._RX | self._RX_TIMEOUT))
+
+    def _transmit_interrupts(self) -> bool:
+        return bool(self._register(self._IMSC) & self._TX)
+
+    def _divisor(self) -> float:
+        whole, fraction = self._latched
+        return 16 * whole + fraction / 4 if whole else 0
+
+
+class NxpLpuart(UartModel):
+    """NXP's LPUART (i.MX RT1050 reference manual, "LPUART")."""
+
+    DATA = (0x1C,)
+    _BAUD, _STAT, _CTRL = 0x10, 0x14, 0x18
+    _RE, _TE, _RIE, _TCIE, _TIE = 1 << 18, 1 << 19, 1 << 21, 1 << 22, 1 << 23
+    _RDRF, _TC, _TDRE = 1 << 21, 1 << 22, 1 << 23
+
+    def read(self, offset: int) -> int:
+        """Returns a register; the transmit buffer is always empty."""
+        if offset == self._STAT:
+            return self._TDRE | self._TC | (self._RDRF if self._has_byte() else 0)
+        if offset in self.DATA:
+            return self._take()
+        return self._register(offset)
+
+    def _sends(self) -> bool:
+        return bool(self._register(self._CTRL) & self._TE)
+
+    def _receives(self) -> bool:
+        return bool(self._register(self._CTRL) & self._RE)
+
+    def _receive_interrupt(self) -> bool:
+        return bool(self._register(self._CTRL) & self._RIE)
+
+    def _transmit_interrupts(self) -> bool:
+        return bool(self._register(self._CTRL) & (self._TIE | self._TCIE))
+
+    def _divisor(self) -> float:
+        baud = self._register(self._BAUD)
+        return ((baud >> 24 & 0x1F) + 1) * (baud & 0x1FFF)
+
+
 UART_KINDS: dict[str, Callable[[Console, Wire, Callable[[], None]], Uart]] = {
     "stm32_usart_v1": StmUsartV1,
     "stm32_usart_v3": StmUsartV3,
+    "stm32_lpuart": StmLpuart,
     "cmsdk_apb_uart": CmsdkApbUart,
+    "pl011": Pl011,
+    "nxp_lpuart": NxpLpuart,
+    "nrf_uart": NrfUart,
+    "nrf_uarte": NrfUarte,
 }
+UART_BYTES = {"nrf_uart": 0x1000, "nrf_uarte": 0x1000, "pl011": 0x1000}
+"""How many bytes of addresses a kind takes, where it is not 0x400."""

@@ -1,4 +1,4 @@
-"""Runs images in QEMU's system emulation of a board's machine (`qemu-system-arm`)."""
+"""Runs images in QEMU's system emulation of a board's machine."""
 
 from __future__ import annotations
 
@@ -23,8 +23,18 @@ PROGRAM = Program(
     variable="UHOST_QEMU_ARM",
     install="apt-get install qemu-system-arm",
 )
+PROGRAM_RISCV = Program(
+    name="qemu-system-riscv32",
+    variable="UHOST_QEMU_RISCV",
+    install="apt-get install qemu-system-misc (or qemu-system-riscv)",
+)
 # How long a QEMU whose pipe has closed may take to end.
 _EXIT_S = 5.0
+
+
+def program_for(board: Board) -> Program:
+    """Returns the QEMU that has the board's machine."""
+    return PROGRAM_RISCV if board.target.kind == "riscv" else PROGRAM
 
 
 def command(image: Image, board: Board) -> tuple[str, ...]:
@@ -36,6 +46,7 @@ def command(image: Image, board: Board) -> tuple[str, ...]:
     unused = ("-serial", "null") * board.qemu.serial
     return (
         *("-machine", board.qemu.machine),
+        *board.qemu.options,
         *("-display", "none", "-monitor", "none", "-no-reboot"),
         *("-chardev", "stdio,id=console,signal=off", *unused, "-serial", "chardev:console"),
         *("-kernel", str(image.elf)),
@@ -55,7 +66,7 @@ class QemuRunner:
         return ""
 
     def locate(self) -> Located:
-        """Returns the program found; raises `ToolNotFoundError` with how to get it."""
+        """Returns the program for Arm; raises `ToolNotFoundError` with how to get it."""
         return PROGRAM.locate()
 
     def start(self, image: Image, board: Board) -> QemuTransport:
@@ -65,7 +76,8 @@ class QemuRunner:
                 f"the runner 'qemu' does not run '{board.name}': {reason}",
                 fix="choose another runner with --on",
             )
-        return QemuTransport((*self.locate().argv, *command(image, board)), image, board)
+        located = program_for(board).locate()
+        return QemuTransport((*located.argv, *command(image, board)), image, board)
 
 
 class QemuTransport:
@@ -94,7 +106,7 @@ class QemuTransport:
             raise RunnerError(
                 f"QEMU cannot be started: {cause.strerror}",
                 where=argv[0],
-                fix=f"install it again: {PROGRAM.install}",
+                fix=f"install it again: {program_for(board).install}",
             ) from None
         finally:
             os.close(device_in)

@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
+from uhost.ir.tensor import Array
 from uhost.rpc.session import RunReport, Session
 from uhost.runners._runner import CountsInstructions, RunCounts
 from uhost.transport._transport import Transport
 
 
-class Connection(Protocol):
-    """One model somewhere: its arena's bytes, and its two run functions."""
+@dataclass(frozen=True, slots=True)
+class OperatorCost:
+    """What one operator took: cycles of the device, or seconds of this machine's clock."""
 
-    def write(self, offset: int, content: bytes) -> None:
-        """Writes bytes into the arena."""
+    cycles: int | None = None
+    seconds: float | None = None
+
+
+class Connection(Protocol):
+    """One model somewhere: its arena's bytes, its weights, and its two run functions."""
+
+    def write(self, offset: int, content: bytes | Array) -> None:
+        """Writes bytes, or those of a contiguous array, into the arena."""
 
     def read(self, offset: int, size_bytes: int) -> bytes:
         """Reads bytes of the arena."""
 
+    def view(self, offset: int, size_bytes: int) -> Array | None:
+        """Returns the arena's own bytes as uint8; None where they are not in this process."""
+
+    def write_params(self, blob: bytes) -> None:
+        """Gives the model its weights, where they are not part of its code."""
+
     def run(self, timeout_s: float) -> RunReport:
         """Runs the whole model; returns cycles and stack where they can be measured."""
 
-    def run_operator(self, index: int, timeout_s: float) -> int | None:
-        """Runs one operator; returns its cycles where they can be measured."""
+    def run_operator(self, index: int, timeout_s: float) -> OperatorCost:
+        """Runs one operator; returns what it took where that can be measured."""
 
     def watch(self) -> None:
         """Counts the instructions of the next runs, where that is possible."""
@@ -43,21 +59,30 @@ class RemoteConnection:
         self._index = index
         self._name = name
 
-    def write(self, offset: int, content: bytes) -> None:
+    def write(self, offset: int, content: bytes | Array) -> None:
         """Writes bytes into the arena."""
-        self._session.write(self._index, offset, content)
+        data = content if isinstance(content, bytes) else content.tobytes()
+        self._session.write(self._index, offset, data)
 
     def read(self, offset: int, size_bytes: int) -> bytes:
         """Reads bytes of the arena."""
         return self._session.read(self._index, offset, size_bytes)
 
+    def view(self, offset: int, size_bytes: int) -> Array | None:
+        """Returns None: the arena is on the device."""
+        return None
+
+    def write_params(self, blob: bytes) -> None:
+        """Sends the weights into the device's RAM."""
+        self._session.write_params(self._index, blob)
+
     def run(self, timeout_s: float) -> RunReport:
         """Runs the whole model on the device."""
         return self._session.run(self._index, timeout_s=timeout_s)
 
-    def run_operator(self, index: int, timeout_s: float) -> int | None:
+    def run_operator(self, index: int, timeout_s: float) -> OperatorCost:
         """Runs one operator on the device."""
-        return self._session.run_operator(self._index, index, timeout_s=timeout_s)
+        return OperatorCost(self._session.run_operator(self._index, index, timeout_s=timeout_s))
 
     def watch(self) -> None:
         """Counts the instructions of the next runs, where the runner can."""

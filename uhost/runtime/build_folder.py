@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from uhost import __version__
 from uhost.codegen.artifact import write_file
 from uhost.config.board import Board, load_board
+from uhost.config.compilation import CompilationConfig
+from uhost.config.pass_context import PassContext
 from uhost.errors import ConfigError
 from uhost.frontends._frontend import load_model
 from uhost.runtime.compiled import Built, Compiled, CompiledModel, Source
@@ -20,8 +23,31 @@ MANIFEST = "manifest.json"
 _BOARD_FOLDER = "board"
 
 
+class ParamsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A model's weights apart from its code: `address` in flash, null for RAM."""
+
+    file: str
+    placement: str
+    address: int | None
+    size_bytes: int
+    digest: str
+
+
+class PassesRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How the passes worked (C0), so that the same program can be made again."""
+
+    opt_level: int
+    required_passes: tuple[str, ...]
+    disabled_passes: tuple[str, ...]
+    options: dict[str, dict[str, Any]]
+
+
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a build folder holds: `models` is name → file, `digest` that of the generated files."""
+    """What a build folder holds: `models` is name → file, `digest` that of the generated files.
+
+    `config` is C1, what the build had to satisfy; `passes` how it was made. `params` is
+    name → weights, for models whose code does not hold them.
+    """
 
     uhost: str
     models: dict[str, str]
@@ -34,6 +60,9 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     image_flash_bytes: int
     image_ram_bytes: int
     files: list[str]
+    config: dict[str, Any]
+    passes: PassesRecord
+    params: dict[str, ParamsFile] = {}
 
 
 def write(built: Built) -> Manifest:
@@ -45,8 +74,11 @@ def write(built: Built) -> Manifest:
     files = {m.source.graph.name: _stored_name(m) for m in compiled.models}
     for model in compiled.models:
         write_file(folder / files[model.source.graph.name], model.source.content)
-    for path, text in _board_files(compiled.board):
+    for path, text in board_files(compiled.board):
         write_file(folder / path, text)
+    placed = compiled.placed_params()
+    for one in placed:
+        write_file(folder / one.file_name, one.params.blob)
     manifest = Manifest(
         uhost=__version__,
         models=files,
@@ -59,10 +91,31 @@ def write(built: Built) -> Manifest:
         image_flash_bytes=image.flash_bytes,
         image_ram_bytes=image.ram_bytes,
         files=sorted(compiled.artifact.files),
+        config=msgspec.to_builtins(compiled.config),
+        passes=_record(compiled.context),
+        params={
+            one.name: ParamsFile(
+                one.file_name,
+                one.placement,
+                one.address,
+                len(one.params.blob),
+                one.params.digest,
+            )
+            for one in placed
+        },
     )
     text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
     write_file(folder / MANIFEST, text + b"\n")
     return manifest
+
+
+def _record(context: PassContext) -> PassesRecord:
+    return PassesRecord(
+        context.opt_level,
+        context.required_passes,
+        context.disabled_passes,
+        {name: dict(options) for name, options in context.options.items()},
+    )
 
 
 def _stored_name(model: CompiledModel) -> str:
@@ -70,7 +123,7 @@ def _stored_name(model: CompiledModel) -> str:
     return f"{model.name}{Path(model.source.file_name).suffix}"
 
 
-def _board_files(board: Board) -> Iterator[tuple[str, bytes]]:
+def board_files(board: Board) -> Iterator[tuple[str, bytes]]:
     """Yields the user's own board file, and the chip file beside it where it has one."""
     if board.file is None:
         return
@@ -82,7 +135,7 @@ def _board_files(board: Board) -> Iterator[tuple[str, bytes]]:
 
 def read(
     folder: Path,
-    compile_models: Callable[[Sequence[Source], Board], Compiled],
+    compile_models: Callable[..., Compiled],
     board: str | None = None,
     toolchain: str | None = None,
 ) -> Built:
@@ -119,7 +172,9 @@ def read(
         model = folder / file_name
         graph = load_model(model, name)
         sources.append(Source(graph, file_name, model.read_bytes()))
-    compiled = compile_models(sources, stored)
+    config = CompilationConfig.from_plain(manifest.config)
+    context = PassContext(**msgspec.structs.asdict(manifest.passes))
+    compiled = compile_models(sources, stored, config=config, context=context)
     if compiled.digest != manifest.digest:
         raise ConfigError(
             f"the build does not match what uhost {__version__} makes of its model"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from uhost.codegen.artifact import Artifact
-from uhost.codegen.lowered import Lowered
+from uhost.codegen.executable import executable_of
+from uhost.codegen.lowered import Lowered, pack_params
+from uhost.codegen.placement import PlacedParams, place_params
 from uhost.config.board import Board
 from uhost.config.compilation import CompilationConfig
-from uhost.errors import ConfigError
+from uhost.config.pass_context import PassContext
 from uhost.ir.graph import Graph
+from uhost.runtime.program import Program, index_of
 from uhost.toolchain._toolchain import Image
 
 
@@ -42,7 +44,7 @@ class Compiled:
     """Models as C for a board: all of them in one `artifact`.
 
     `digest` identifies the artifact; the firmware carries it, and a session refuses a
-    device that runs another.
+    device that runs another. `context` says how the passes worked, without instruments.
     """
 
     models: tuple[CompiledModel, ...]
@@ -50,6 +52,7 @@ class Compiled:
     config: CompilationConfig
     artifact: Artifact
     digest: str
+    context: PassContext = field(default_factory=PassContext)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -58,11 +61,28 @@ class Compiled:
 
     def index(self, name: str) -> int:
         """Returns the place of a model in the table; raises `ConfigError` for an unknown name."""
-        if name not in self.names:
-            raise ConfigError(
-                f"the module has no model '{name}'", fix=f"it has: {', '.join(self.names)}"
-            )
-        return self.names.index(name)
+        return index_of(self.names, name)
+
+    def program(self) -> Program:
+        """Returns the compilation without its graphs: what running it takes."""
+        portable = all(
+            selection.library == "reference"
+            for model in self.models
+            for selection in model.lowered.selections.values()
+        )
+        executor = self.config.executor
+        models = tuple(executable_of(model.lowered, executor) for model in self.models)
+        board = as_built(self.board, self.config)
+        return Program(models, board, self.artifact, self.digest, portable)
+
+    def params_blob(self, index: int) -> bytes:
+        """Returns the weights of model `index` apart from its code."""
+        return pack_params(self.models[index].lowered).blob
+
+    def placed_params(self) -> tuple[PlacedParams, ...]:
+        """Returns the weights that are not part of the code, in the order of the models."""
+        lowered = [model.lowered for model in self.models]
+        return place_params(lowered, self.config.executor, self.board)
 
     @property
     def arena_bytes(self) -> int:
@@ -80,8 +100,7 @@ class Built:
     folder: Path
 
 
-Compile = Callable[[Compiled, Board], Compiled]
-"""Compiles the same models for another board."""
-
-Link = Callable[[Compiled], Built]
-"""Runs the toolchain on compiled models."""
+def as_built(board: Board, config: CompilationConfig) -> Board:
+    """Returns the board with the CPU and features that the code is built for."""
+    same = [target for target in config.targets if target.kind == board.target.kind]
+    return replace(board, target=same[0]) if same else board

@@ -52,7 +52,7 @@ class Evaluation:
     """Everything measured and compared of one model on one device. Sizes in bytes.
 
     `stack_bytes` is the deepest stack below SP at entry of the model's run function.
-    `model_ram_bytes` is arena (inputs and outputs lie in it) and stack.
+    `model_ram_bytes` is arena (inputs and outputs lie in it), stack, and weights in RAM.
     """
 
     model: str
@@ -70,6 +70,7 @@ class Evaluation:
     model_ram_bytes: int | None
     image_ram_bytes: int
     operators: tuple[OperatorFigures, ...]
+    params_ram_bytes: int = 0
     comparisons: tuple[Comparison, ...] = ()
     outputs: tuple[tuple[Array, ...], ...] = field(default=(), repr=False)
 
@@ -115,12 +116,14 @@ def measure(
     layers: bool = False,
     count: bool = True,
     progress: Progress = lambda text: None,
+    then: Callable[[GraphModule], object] = lambda executor: None,
 ) -> Evaluation:
     """Returns the figures of model `index`, its `samples` run in order without a reset.
 
     Outputs are compared with what a sample expects. With `layers`, every tensor of the
     first sample is compared with the numpy reference as well. With `count`, the first
-    sample's instructions are counted where the runner can.
+    sample's instructions are counted where the runner can. `then` gets the executor after
+    the last sample, before it is closed.
     """
     lowered = built.compiled.models[index].lowered
     graph = lowered.graph
@@ -156,6 +159,7 @@ def measure(
                         expected,
                     )
                 )
+        then(executor)
     return _figures(built, lowered, device, counts, cycles, stacks, comparisons, outputs)
 
 
@@ -197,6 +201,11 @@ def _figures(
 ) -> Evaluation:
     plan, image = lowered.plan, built.image
     stack = max(stacks) if stacks else None
+    params_bytes = sum(
+        len(one.params.blob)
+        for one in built.compiled.placed_params()
+        if one.name == lowered.identifier and one.placement == "ram"
+    )
     return Evaluation(
         model=lowered.graph.name,
         board=device.board.name,
@@ -210,9 +219,10 @@ def _figures(
         arena_bytes=plan.arena_bytes,
         arena_lower_bound_bytes=plan.lower_bound_bytes,
         stack_bytes=stack,
-        model_ram_bytes=None if stack is None else plan.arena_bytes + stack,
+        model_ram_bytes=None if stack is None else plan.arena_bytes + stack + params_bytes,
         image_ram_bytes=image.ram_bytes,
         operators=operator_figures(lowered, counts),
+        params_ram_bytes=params_bytes,
         comparisons=tuple(comparisons),
         outputs=tuple(outputs),
     )

@@ -3,41 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
 from types import TracebackType
+from typing import TypeVar
 
 import numpy as np
 
-from uhost.codegen.lowered import Lowered
+from uhost.codegen.executable import ArenaTensor, Executable
+from uhost.codegen.lowered import PARAMS_HEADER_BYTES, PARAMS_MAGIC
 from uhost.errors import ConfigError
-from uhost.ir.tensor import Array, Tensor
-from uhost.ops._op import OPERATORS
+from uhost.ir.tensor import Array
 from uhost.rpc.session import RunReport
 from uhost.runners._runner import RunCounts
-from uhost.runtime._connection import Connection
-from uhost.runtime.device import Device
+from uhost.runtime._connection import Connection, OperatorCost
+from uhost.runtime.device import IN_PROCESS, Device
+from uhost.runtime.profile import Profile, ProfileRow
 
 # The slowest executor that is waited for: one multiply-accumulate a microsecond, and a
 # generous constant for simulators that start cold.
 _SECONDS_PER_MAC = 1e-6
 _SECONDS_AT_LEAST = 20.0
 
+Self = TypeVar("Self", bound="GraphModule")
+
 
 class GraphModule:
     """Runs one model: `set_input`, `run`, `get_output`; a context manager that closes.
 
     Inputs and outputs are addressed by index or by tensor name. The same class serves
-    the host, simulators and boards, because all of them speak RPC.
+    this process, simulators and boards; two executors never share state.
     """
 
-    def __init__(self, lowered: Lowered, device: Device, connection: Connection) -> None:
+    def __init__(self, executable: Executable, device: Device, connection: Connection) -> None:
         self.device = device
-        self.lowered = lowered
+        self.executable = executable
         self._connection = connection
-        macs = sum(OPERATORS[b.kind].macs(b) for b in lowered.graph.bound_operators())
-        self._timeout_s = _SECONDS_AT_LEAST + _SECONDS_PER_MAC * macs
-        self._inputs: dict[int, bytes] = {}
+        self._timeout_s = _SECONDS_AT_LEAST + _SECONDS_PER_MAC * executable.macs
+        # An input of None is written by the user, through its view.
+        self._inputs: dict[int, Array | None] = {}
+        self._has_params = executable.params is None or (
+            executable.params.placement == "flash" and device.runner != IN_PROCESS
+        )
+        self._closed = False
 
-    def __enter__(self) -> GraphModule:
+    def __enter__(self: Self) -> Self:
         return self
 
     def __exit__(
@@ -49,38 +59,92 @@ class GraphModule:
         self.close()
 
     def close(self) -> None:
-        """Stops the executor and releases the device."""
-        self._connection.close()
+        """Stops the executor and releases the device; closing twice changes nothing."""
+        if not self._closed:
+            self._closed = True
+            self._connection.close()
 
     @property
-    def inputs(self) -> tuple[Tensor, ...]:
+    def inputs(self) -> tuple[ArenaTensor, ...]:
         """The model's inputs, in order."""
-        graph = self.lowered.graph
-        return tuple(graph.tensors[name] for name in graph.inputs)
+        return self.executable.inputs
 
     @property
-    def outputs(self) -> tuple[Tensor, ...]:
+    def outputs(self) -> tuple[ArenaTensor, ...]:
         """The model's outputs, in order."""
-        graph = self.lowered.graph
-        return tuple(graph.tensors[name] for name in graph.outputs)
+        return self.executable.outputs
 
     def get_input_info(self) -> dict[str, tuple[tuple[int, ...], str]]:
         """Returns input name → (shape, element type)."""
-        return {t.name: (t.shape, str(t.dtype)) for t in self.inputs}
+        return {t.name: (t.shape, t.dtype) for t in self.inputs}
+
+    def set_params(self, params: bytes | str | Path) -> None:
+        """Gives the model its weights: a blob of `get_params_blob`, or the path of a file of it.
+
+        Raises `ConfigError` for a model that holds its weights already, and for a blob
+        that is not this model's, before anything is sent.
+        """
+        self._check_open()
+        name, key = self.executable.name, self.executable.params
+        if key is None:
+            raise ConfigError(
+                f"the code of the model '{name}' holds its weights already",
+                fix="leave out the weights, or take them out with module['remove_params']()",
+            )
+        blob = params if isinstance(params, bytes) else _read_blob(Path(params))
+        header = PARAMS_MAGIC + (key.size_bytes - PARAMS_HEADER_BYTES).to_bytes(8, "little")
+        if blob[:PARAMS_HEADER_BYTES] != header + bytes.fromhex(key.digest):
+            found = f"digest {blob[16:24].hex()}" if blob.startswith(PARAMS_MAGIC) else "no digest"
+            raise ConfigError(
+                f"the blob does not hold the weights of '{name}' as built for {self.device}",
+                where=f"{found}, expected {key.digest[:16]}",
+                fix="give what module['get_params_blob'](name, device) returns for this model "
+                "and device",
+            )
+        if len(blob) != key.size_bytes:
+            raise ConfigError(
+                f"the blob of weights has {len(blob):,} B, its header says {key.size_bytes:,} B",
+                fix="the blob was cut or padded: get it again",
+            )
+        self._connection.write_params(blob)
+        self._has_params = True
 
     def set_input(self, key: int | str, value: Array) -> None:
-        """Keeps `value` for the next runs; its type and number of elements must be the input's."""
+        """Keeps a copy of `value` for the next runs.
+
+        Raises `ConfigError` unless its type and number of elements are the input's.
+        """
         index = _index(self.inputs, key, "input")
         tensor = self.inputs[index]
         array = np.asarray(value)
-        if array.dtype != tensor.dtype.numpy or array.size != tensor.elements:
+        if array.dtype != tensor.numpy or array.size != tensor.elements:
             raise ConfigError(
                 f"input {index} '{tensor.name}' is {tensor.dtype} of shape "
                 f"{_shape(tensor.shape)}, the value is {array.dtype} of shape "
                 f"{_shape(array.shape)}",
                 fix="convert and reshape the value",
             )
-        self._inputs[index] = np.ascontiguousarray(array).tobytes()
+        self._inputs[index] = np.array(array, order="C", copy=True)
+
+    def input_view(self, key: int | str) -> Array:
+        """Returns the input's own bytes in the arena, as an array to write into before every run.
+
+        Nothing is copied, and the input counts as set. The run reuses the bytes: write
+        them again before the next. Only where the model runs in this process.
+        """
+        index = _index(self.inputs, key, "input")
+        view = self._view(self.inputs[index])
+        self._inputs[index] = None
+        return view
+
+    def output_view(self, key: int | str = 0) -> Array:
+        """Returns the output's own bytes in the arena, read-only; the next run changes them.
+
+        Nothing is copied. Only where the model runs in this process.
+        """
+        view = self._view(self.outputs[_index(self.outputs, key, "output")])
+        view.setflags(write=False)
+        return view
 
     def run(self, **inputs: Array) -> RunReport:
         """Runs one inference; keyword arguments set inputs by name first.
@@ -93,29 +157,53 @@ class GraphModule:
         self._upload()
         return self._connection.run(self._timeout_s)
 
+    def time_run(self) -> tuple[RunReport, float, float]:
+        """Runs one inference; returns its report, and the seconds of sending inputs and of running.
+
+        Both are by this machine's clock: a simulator's seconds are not the board's.
+        """
+        started_s = perf_counter()
+        self._upload()
+        uploaded_s = perf_counter()
+        report = self._connection.run(self._timeout_s)
+        return report, uploaded_s - started_s, perf_counter() - uploaded_s
+
     def get_output(self, key: int | str = 0) -> Array:
-        """Returns an output of the last run."""
-        index = _index(self.outputs, key, "output")
-        tensor = self.outputs[index]
-        return self._read(tensor)
+        """Returns an output of the last run, as an array of its own."""
+        return self._read(self.outputs[_index(self.outputs, key, "output")])
 
     def run_layers(self) -> dict[str, Array]:
         """Runs operator by operator and returns every tensor, read right after it was made."""
-        graph = self.lowered.graph
         self._upload()
         made: dict[str, Array] = {}
-        for index, operator in enumerate(graph.operators):
-            self._connection.run_operator(index, self._timeout_s)
-            made.update({name: self._read(graph.tensors[name]) for name in operator.outputs})
+        for index, operator in enumerate(self.executable.operators):
+            self._run_operator(index)
+            made.update({tensor.name: self._read(tensor) for tensor in operator.outputs})
         return made
 
-    def profile(self) -> dict[str, int | None]:
-        """Returns operator name → device cycles; None where the device has no counter."""
+    def profile(self) -> Profile:
+        """Runs operator by operator and returns what each took, as far as the device measures.
+
+        Cycles on a device with a cycle counter, instructions in a simulator that counts
+        them, seconds in this process. The model runs as a whole once more.
+        """
         self._upload()
-        return {
-            operator.name: self._connection.run_operator(index, self._timeout_s)
-            for index, operator in enumerate(self.lowered.graph.operators)
-        }
+        operators = self.executable.operators
+        costs = [self._run_operator(index) for index in range(len(operators))]
+        counted = self._count_instructions()
+        rows = tuple(
+            ProfileRow(
+                operator.name,
+                operator.kind,
+                operator.kernel,
+                operator.macs,
+                cost.cycles,
+                instructions,
+                self._seconds(cost),
+            )
+            for operator, cost, instructions in zip(operators, costs, counted, strict=True)
+        )
+        return Profile(self.executable.name, str(self.device), self.device.board.clock_hz, rows)
 
     def watch(self) -> None:
         """Counts the instructions of the next runs, where the runner can."""
@@ -125,11 +213,51 @@ class GraphModule:
         """Returns the last watched run's instruction counts; None where none were counted."""
         return self._connection.counts()
 
-    def _read(self, tensor: Tensor) -> Array:
-        content = self._connection.read(self.lowered.plan.offset(tensor.name), tensor.size_bytes)
-        return np.frombuffer(content, tensor.dtype.numpy).reshape(tensor.shape).copy()
+    def _seconds(self, cost: OperatorCost) -> float | None:
+        clock_hz = self.device.board.clock_hz
+        if cost.cycles is not None and clock_hz:
+            return cost.cycles / clock_hz
+        return cost.seconds
+
+    def _count_instructions(self) -> list[int | None]:
+        """Returns the instructions of every operator in a whole run; None where not counted."""
+        operators = self.executable.operators
+        self._connection.watch()
+        self._upload()
+        self._connection.run(self._timeout_s)
+        counts = self._connection.counts()
+        called = [operator.kernel != "view" for operator in operators]
+        if counts is None or len(counts.calls) != sum(called):
+            return [None] * len(operators)
+        calls = iter(counts.calls)
+        return [next(calls) if is_called else 0 for is_called in called]
+
+    def _run_operator(self, index: int) -> OperatorCost:
+        return self._connection.run_operator(index, self._timeout_s)
+
+    def _read(self, tensor: ArenaTensor) -> Array:
+        self._check_open()
+        content = self._connection.read(tensor.offset, tensor.size_bytes)
+        return np.frombuffer(content, tensor.numpy).reshape(tensor.shape).copy()
+
+    def _view(self, tensor: ArenaTensor) -> Array:
+        self._check_open()
+        content = self._connection.view(tensor.offset, tensor.size_bytes)
+        if content is None:
+            raise ConfigError(
+                f"the arena of the model is not in this process but on {self.device}",
+                fix="use set_input and get_output, or run on uhost.cpu(0)",
+            )
+        return content.view(tensor.numpy).reshape(tensor.shape)
 
     def _upload(self) -> None:
+        """Writes the inputs into the arena; raises `ConfigError` for what is missing."""
+        self._check_open()
+        if not self._has_params:
+            raise ConfigError(
+                f"the model '{self.executable.name}' has no weights",
+                fix="give them: module[name](device, params=blob), or executor.set_params(blob)",
+            )
         missing = [t.name for i, t in enumerate(self.inputs) if i not in self._inputs]
         if missing:
             raise ConfigError(
@@ -137,11 +265,18 @@ class GraphModule:
                 fix="call set_input for every input before run",
             )
         for index, content in self._inputs.items():
-            offset = self.lowered.plan.offset(self.inputs[index].name)
-            self._connection.write(offset, content)
+            if content is not None:
+                self._connection.write(self.inputs[index].offset, content)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ConfigError(
+                f"the executor of '{self.executable.name}' is closed",
+                fix="make another one: module[name](device)",
+            )
 
 
-def _index(tensors: Sequence[Tensor], key: int | str, noun: str) -> int:
+def _index(tensors: Sequence[ArenaTensor], key: int | str, noun: str) -> int:
     names = [t.name for t in tensors]
     if isinstance(key, str) and key in names:
         return names.index(key)
@@ -153,3 +288,12 @@ def _index(tensors: Sequence[Tensor], key: int | str, noun: str) -> int:
 
 def _shape(shape: tuple[int, ...]) -> str:
     return "x".join(map(str, shape)) or "scalar"
+
+
+def _read_blob(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ConfigError(
+            f"the weights cannot be read: {error.strerror}", str(path), "check the path"
+        ) from error

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from uhost.errors import ConfigError
-from uhost.ir.dtype import DType
 from uhost.ir.graph import Graph
 from uhost.ir.tensor import Array, Tensor
+from uhost.ops._inputs import random_inputs
 
 _KEY = re.compile(r"s(\d+)_(in|out|tflm)_(\d+)")
 
@@ -37,20 +37,7 @@ class Samples:
 
 def random_sample(graph: Graph, seed: int = 0) -> Sample:
     """Returns one seeded random sample: whole range for integers, standard normal for floats."""
-    generator = np.random.default_rng(seed)
-    inputs: dict[int, Array] = {}
-    for index, name in enumerate(graph.inputs):
-        tensor = graph.tensors[name]
-        if tensor.dtype is DType.FLOAT32:
-            inputs[index] = generator.standard_normal(tensor.shape).astype(np.float32)
-        elif tensor.dtype is DType.BOOL:
-            inputs[index] = generator.integers(0, 2, tensor.shape).astype(np.bool_)
-        else:
-            low, high = tensor.dtype.limits
-            inputs[index] = generator.integers(
-                low, high, tensor.shape, np.int64, endpoint=True
-            ).astype(tensor.dtype.numpy)
-    return Sample(inputs)
+    return Sample(dict(enumerate(random_inputs(graph, seed))))
 
 
 def read_samples(path: Path, graph: Graph) -> Samples:

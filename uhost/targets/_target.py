@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from uhost.config._findings import nearest
 from uhost.config.target import Target
 from uhost.errors import TargetError
 from uhost.registry import Registry
@@ -39,13 +40,15 @@ class TargetKind:
 
     `cpus` maps a CPU name to its facts, `fpus` maps (CPU, option) to its FPU; a CPU
     exists with exactly the options listed. `libraries` maps a feature to the kernel
-    library it makes usable, best first; `reference` always closes the list.
+    library it makes usable, best first; `reference` closes the list, except for an
+    `accelerator`: what it cannot do is left to the CPU that drives it.
     """
 
     name: str
     cpus: Mapping[str, Cpu]
     fpus: Mapping[tuple[str, str], Fpu]
     libraries: Mapping[str, str]
+    accelerator: bool = False
 
     def __post_init__(self) -> None:
         for field in ("cpus", "fpus", "libraries"):
@@ -68,8 +71,57 @@ class TargetKind:
                 fix=f"known: {', '.join(options)}",
             )
         features = (*self.cpus[cpu].features, *self.fpus[cpu, fpu].features)
+        return Target(self.name, cpu, features, self.libraries_for(features))
+
+    def complete(
+        self,
+        cpu: str | None = None,
+        features: Sequence[str] | None = None,
+        libraries: Sequence[str] | None = None,
+    ) -> Target:
+        """Returns the target with what is not given taken from the kind.
+
+        Without `cpu`, the only one there is. Without `features`, the CPU's own and those of
+        its least FPU option. Without `libraries`, all that the features make usable. Raises
+        `TargetError` for a CPU that must be given, and for features no such CPU has.
+        """
+        if cpu is None:
+            if len(self.cpus) > 1:
+                raise TargetError(
+                    f"the target '{self.name}' needs a CPU", fix=f"known: {', '.join(self.cpus)}"
+                )
+            (cpu,) = self.cpus
+        least = next((option for known, option in self.fpus if known == cpu), "none")
+        own = self.target(cpu, least).features
+        if features is not None:
+            own = self._ordered(cpu, features)
+        return Target(self.name, cpu, own, tuple(libraries or self.libraries_for(own)))
+
+    def libraries_for(self, features: Sequence[str]) -> tuple[str, ...]:
+        """Returns the kernel libraries that code with these features can use, best first."""
         usable = (name for feature, name in self.libraries.items() if feature in features)
-        return Target(self.name, cpu, features, (*usable, "reference"))
+        return (*usable, *(() if self.accelerator else ("reference",)))
+
+    def _ordered(self, cpu: str, features: Sequence[str]) -> tuple[str, ...]:
+        """Returns the features in the order of the kind; an FPU's must be one option's."""
+        core = self.cpus[cpu].features
+        options = [fpu.features for (known, _), fpu in self.fpus.items() if known == cpu]
+        known = list(dict.fromkeys([*core, *(name for option in options for name in option)]))
+        named = f"the CPU '{cpu}'" if cpu else f"the target '{self.name}'"
+        for name in features:
+            if name not in known:
+                raise TargetError(
+                    f"{named} has no feature '{name}'",
+                    fix=f"{nearest(name, known)}known: {', '.join(known) or 'none'}",
+                )
+        wanted = tuple(name for name in known if name in features and name not in core)
+        if wanted not in options:
+            listed = "; ".join(", ".join(option) or "none" for option in options)
+            raise TargetError(
+                f"{named} does not exist with the features {', '.join(features)}",
+                fix=f"of an FPU, give one of: {listed}",
+            )
+        return (*(name for name in core if name in features), *wanted)
 
     def gcc_flags(self, target: Target) -> tuple[str, ...]:
         """Returns the GCC flags that select the target's CPU and FPU."""

@@ -1,4 +1,4 @@
-"""Arm Cortex-M: Thumb-2 cores of Armv7-M and Armv7E-M.
+"""Arm Cortex-M: Armv6-M, Armv7-M and Armv8-M cores.
 
 The FPU is an option of the chip, not of the core: a Cortex-M7 exists with none, with
 single and with double precision, and code built for more than the chip has takes a
@@ -36,15 +36,32 @@ def _fpu(mfpu: str, model: str, *features: str) -> Fpu:
 TARGET = TargetKind(
     name="cortex_m",
     cpus={
+        "cortex-m0": _cpu("cortex-m0"),
+        "cortex-m0plus": _cpu("cortex-m0plus"),
+        "cortex-m3": _cpu("cortex-m3"),
         "cortex-m4": _cpu("cortex-m4", "dsp"),
         "cortex-m7": _cpu("cortex-m7", "dsp"),
+        "cortex-m33": _cpu("cortex-m33", "dsp"),
+        "cortex-m33+nodsp": _cpu("cortex-m33+nodsp"),
+        "cortex-m55": Cpu(("dsp",), gcc=("-mcpu=cortex-m55+nomve", "-mthumb")),
     },
     fpus={
+        ("cortex-m0", "none"): _no_fpu("cortex_m0"),
+        ("cortex-m0plus", "none"): _no_fpu("cortex_m0plus"),
+        ("cortex-m3", "none"): _no_fpu("cortex_m3"),
         ("cortex-m4", "none"): _no_fpu("cortex_m4"),
         ("cortex-m4", "single"): _fpu("fpv4-sp-d16", "cortex_m4+vfp4d16sp", "fpu"),
         ("cortex-m7", "none"): _no_fpu("cortex_m7"),
         ("cortex-m7", "single"): _fpu("fpv5-sp-d16", "cortex_m7+fp_armv8d16sp", "fpu"),
         ("cortex-m7", "double"): _fpu("fpv5-d16", "cortex_m7+fp_armv8d16", "fpu", "fpu_double"),
+        ("cortex-m33", "none"): _no_fpu("cortex_m33"),
+        ("cortex-m33", "single"): _fpu("fpv5-sp-d16", "cortex_m33+fp_armv8d16sp", "fpu"),
+        ("cortex-m33+nodsp", "none"): _no_fpu("cortex_m33-dsp"),
+        ("cortex-m55", "double"): Fpu(
+            ("fpu", "fpu_double"),
+            gcc=("-mfpu=auto", "-mfloat-abi=hard"),
+            clang=("-target", _HARD_ABI, "-mcpu=cortex_m55-mve+fp_armv8d16"),
+        ),
     },
     libraries={"dsp": "dsp"},
 )

@@ -26,6 +26,8 @@ TIMEOUT_S = 600
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
 # Floats are rounded after every operation, as the reference does: no contraction to FMA.
 CODE = ("-std=c11", "-O2", "-g", "-ffp-contract=off")
+# Debug sections hold the build folder's path; without them, same input gives same bytes.
+LIBRARY = ("-g0",)
 SECTIONS = ("-ffunction-sections", "-fdata-sections", "-fno-common")
 
 _JOBS = 2
@@ -69,14 +71,38 @@ def build_elf(
     with the first messages of the compiler or linker, `OutOfMemoryError` when a memory region
     overflows.
     """
+    objects = build_objects(artifact, folder, compile_command, version, environment)
+    elf = folder / ELF
+    elf.unlink(missing_ok=True)
+    result = run(folder, link_command(objects), environment)
+    if result.returncode:
+        _raise_overflow(result.stderr, board)
+        raise BuildError(
+            f"the linker failed: {excerpt(result.stderr)}",
+            where=str(folder),
+            fix="read the messages; for a missing symbol, check that its source is there",
+        )
+    return elf
+
+
+def build_objects(
+    artifact: Artifact,
+    folder: Path,
+    compile_command: Callable[[str], Sequence[str]],
+    version: str,
+    environment: Mapping[str, str] | None = None,
+) -> tuple[str, ...]:
+    """Returns the paths in `folder` of the objects of an artifact's sources, compiled there.
+
+    Objects that the artifact holds already follow as they are. Raises `BuildError`.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     artifact.write(folder)
     headers = hashlib.sha256(version.encode())
     for path, content in artifact.files.items():
         if path.endswith(".h"):
             headers.update(f"{path}\0{len(content)}\0".encode() + content)
-    sources = sources_of(artifact)
-    commands = {source: tuple(compile_command(source)) for source in sources}
+    commands = {source: tuple(compile_command(source)) for source in sources_of(artifact)}
     with ThreadPoolExecutor(max_workers=_JOBS) as jobs:
         pending = [
             jobs.submit(_compile, folder, source, command, headers.digest(), environment)
@@ -84,17 +110,8 @@ def build_elf(
         ]
     for job in pending:
         job.result()
-    elf = folder / ELF
-    elf.unlink(missing_ok=True)
-    result = _run(folder, link_command([object_of(source) for source in sources]), environment)
-    if result.returncode:
-        _raise_overflow(result.stderr, board)
-        raise BuildError(
-            f"the linker failed: {_excerpt(result.stderr)}",
-            where=str(folder),
-            fix="read the messages; for a missing symbol, check that its source is there",
-        )
-    return elf
+    made = (path for path in artifact.files if path.endswith(".o"))
+    return (*(object_of(source) for source in commands), *made)
 
 
 def _compile(
@@ -114,19 +131,24 @@ def _compile(
         return
     object_path.parent.mkdir(parents=True, exist_ok=True)
     stamp_path.unlink(missing_ok=True)
-    result = _run(folder, command, environment)
+    result = run(folder, command, environment)
     if result.returncode:
         raise BuildError(
-            f"the compiler refused {source}: {_excerpt(result.stderr)}",
+            f"the compiler refused {source}: {excerpt(result.stderr)}",
             where=str(folder / source),
             fix="report generated code that does not compile; it is a bug in uhost",
         )
     stamp_path.write_text(stamp)
 
 
-def _run(
+def run(
     folder: Path, command: Sequence[str], environment: Mapping[str, str] | None
 ) -> subprocess.CompletedProcess[str]:
+    """Runs a compiler or linker in `folder` and returns how it ended.
+
+    Raises `BuildError` for one that does not end, `ToolNotFoundError` for one that does
+    not start.
+    """
     try:
         return subprocess.run(
             command,
@@ -151,7 +173,7 @@ def _run(
         ) from None
 
 
-def _excerpt(messages: str) -> str:
+def excerpt(messages: str) -> str:
     """Returns the first lines of `messages` from the first that says what is wrong."""
     lines = [line for line in messages.splitlines() if line.strip()]
     first = next((i for i, line in enumerate(lines) if _COMPLAINT.search(line)), 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
@@ -17,8 +17,13 @@ from uhost.toolchain._toolchain import Image, Symbol
 
 MODEL_SECTION = ".model"
 """Where the linker script puts code, weights and tables of the model."""
-MODEL_OBJECT = Path("obj/model.c.o")
+PARAMS_SECTION = ".params."
+"""What the sections of weights at addresses of their own begin with."""
+MODEL_OBJECTS = (Path("obj/model.c.o"), Path("obj/firmware/params.c.o"))
 # Runs single operators for profilers; unwinding tables are the compiler's, not the model's.
+ARENA_SECTION = ".arena"
+"""The arena, where the linker puts it into a region other than the RAM."""
+
 _NOT_MODEL = re.compile(r"\.text\..*_run_operator|\.eh_frame|\.note.*")
 _ERASED = 0xFF
 _HEX_RECORD_BYTES = 16
@@ -52,6 +57,21 @@ class Program:
     sections: tuple[Section, ...]
     pieces: tuple[Piece, ...]
     symbols: dict[str, Symbol]
+
+    def before(self, address: int) -> Program:
+        """Returns the program less all that is loaded to `address` and above.
+
+        A segment that reaches over it is cut where its last section below it ends.
+        """
+        pieces = []
+        for piece in self.pieces:
+            ends = [s.address + s.size_bytes for s in self.sections if s.address < address]
+            end = piece.address + len(piece.content)
+            if end > address:
+                end = max((e for e in ends if piece.address < e <= address), default=piece.address)
+            if end > piece.address:
+                pieces.append(Piece(piece.address, piece.content[: end - piece.address]))
+        return replace(self, pieces=tuple(pieces))
 
     def flat(self) -> bytes:
         """Returns the content from the lowest to the highest load address, gaps erased."""
@@ -87,30 +107,38 @@ def embedded_image(elf: Path, toolchain: str) -> Image:
     """Returns the image of a program for a board; writes .bin, .hex and .map beside it.
 
     Flash counts from the lowest to the highest load address, RAM from the lowest to the
-    highest address of all that is writable or reserved, the stack included.
+    highest address of all that is writable or reserved, the stack included. Weights at
+    addresses of their own count too, but not the gap before them; .bin is without them,
+    because they are written alone, and .hex has all.
     """
     program = read_program(elf)
-    flat = program.flat()
-    ram = [s for s in program.sections if s.writable or not s.stored]
+    params = [s for s in program.sections if s.name.startswith(PARAMS_SECTION)]
+    flat = program.before(min((s.address for s in params), default=2**32)).flat()
+    written = [s for s in program.sections if s.writable or not s.stored]
+    ram = [s for s in written if s.name != ARENA_SECTION]
+    arena_bytes = sum(s.size_bytes for s in written if s.name == ARENA_SECTION)
     elf.with_suffix(".bin").write_bytes(flat)
     elf.with_suffix(".hex").write_text("".join(hex_lines(program)))
     elf.with_suffix(".map").write_text("".join(map_lines(program)))
     return Image(
         elf=elf,
         toolchain=toolchain,
-        flash_bytes=len(flat),
+        flash_bytes=len(flat) + sum(s.size_bytes for s in params),
         ram_bytes=max((s.address + s.size_bytes for s in ram), default=0)
-        - min((s.address for s in ram), default=0),
-        model_flash_bytes=sum(s.size_bytes for s in program.sections if s.name == MODEL_SECTION),
+        - min((s.address for s in ram), default=0)
+        + arena_bytes,
+        model_flash_bytes=sum(
+            s.size_bytes for s in program.sections if s in params or s.name == MODEL_SECTION
+        ),
         symbols=program.symbols,
     )
 
 
 def host_image(elf: Path, toolchain: str) -> Image:
-    """Returns the image of a native program; the model's size is that of its object file."""
+    """Returns the image of a native program; the model's size is that of its object files."""
     program = read_program(elf)
-    model = elf.parent / MODEL_OBJECT
-    sections = read_program(model).sections if model.is_file() else ()
+    models = [elf.parent / path for path in MODEL_OBJECTS]
+    sections = [s for path in models if path.is_file() for s in read_program(path).sections]
     elf.with_suffix(".map").write_text("".join(map_lines(program)))
     return Image(
         elf=elf,

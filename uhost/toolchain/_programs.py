@@ -28,14 +28,21 @@ class Program:
     def locate(self) -> Located:
         """Returns the program found and the first line it says of its version.
 
+        Raises as `find` does, and `ToolNotFoundError` for a program that does not run.
+        """
+        argv = (self.find(),)
+        return Located(argv, version_of(argv))
+
+    def find(self) -> str:
+        """Returns the program's absolute path, without running it.
+
         Raises `MisdirectedVariableError` for a variable that points nowhere, and
-        `ToolNotFoundError` for a program that is not on PATH or does not run.
+        `ToolNotFoundError` for a program that is not on PATH.
         """
         override = os.environ.get(self.variable)
         path = shutil.which(override) if override else shutil.which(self.name)
         if path is not None:
-            absolute = (os.path.abspath(path),)  # programs run in the build folder
-            return Located(absolute, version_of(absolute))
+            return os.path.abspath(path)  # programs run in the build folder
         if override:
             raise MisdirectedVariableError(
                 f"the variable {self.variable} points nowhere: "

@@ -72,5 +72,8 @@ class Toolchain(Protocol):
     def build(self, artifact: Artifact, board: Board, folder: Path) -> Image:
         """Compiles and links `artifact` in `folder`; raises `BuildError` with the messages."""
 
+    def build_objects(self, artifact: Artifact, board: Board, folder: Path) -> tuple[Path, ...]:
+        """Returns the objects of `artifact` for a library: no debug sections, no linking."""
+
 
 TOOLCHAINS: Registry[Toolchain] = Registry("uhost.toolchain", "TOOLCHAIN", "toolchain")

@@ -107,5 +107,20 @@ class ArmGcc:
         )
         return embedded_image(elf, self.name)
 
+    def build_objects(self, artifact: Artifact, board: Board, folder: Path) -> tuple[Path, ...]:
+        """Returns the objects of `artifact` for a library, built in `folder`."""
+        located = self.locate()
+        includes = _build.include_flags(artifact)
+        objects = _build.build_objects(
+            artifact,
+            folder,
+            lambda source: (
+                *compile_command(located.argv, board.target, source, includes),
+                *_build.LIBRARY,
+            ),
+            located.version,
+        )
+        return tuple(folder / path for path in objects)
+
 
 TOOLCHAIN = ArmGcc()

@@ -17,6 +17,7 @@ from uhost.toolchain._toolchain import Image, Located
 from uhost.toolchain.zig import DEFAULTS_OFF, cache_environment, locate_zig
 
 PROGRAM = Program(name="cc", variable="UHOST_HOST_CC", install="apt-get install gcc libc6-dev")
+LIBRARY = (*_build.LIBRARY, "-fPIC")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
@@ -99,6 +100,22 @@ class HostCc:
             cache_environment(folder) if is_zig(located.argv) else None,
         )
         return host_image(elf, self.name)
+
+    def build_objects(self, artifact: Artifact, board: Board, folder: Path) -> tuple[Path, ...]:
+        """Returns the objects of `artifact` for a library, built in `folder`."""
+        located = self.locate()
+        includes = _build.include_flags(artifact)
+        objects = _build.build_objects(
+            artifact,
+            folder,
+            lambda source: (
+                *compile_command(located.argv, source, includes, self.sanitize),
+                *LIBRARY,
+            ),
+            located.version,
+            cache_environment(folder) if is_zig(located.argv) else None,
+        )
+        return tuple(folder / path for path in objects)
 
 
 TOOLCHAIN = HostCc()

@@ -1,4 +1,4 @@
-"""Clang and LLD of the `ziglang` wheel: bare-metal Arm from pip alone.
+"""Clang and LLD of the `ziglang` wheel: bare-metal Arm and RISC-V from pip alone.
 
 Zig brings its compiler runtime, which gives memcpy, memset and the float functions, so
 that no C library is needed.
@@ -24,7 +24,7 @@ from uhost.toolchain._programs import version_of
 from uhost.toolchain._toolchain import Image, Located
 
 INSTALL = "pip install ziglang"
-TARGET_KINDS = ("cortex_m",)
+TARGET_KINDS = ("cortex_m", "riscv")
 # Undone defaults of `zig cc`: trapping on undefined behaviour costs size and speed, a
 # frame pointer costs a register, and nothing unwinds.
 DEFAULTS_OFF = (
@@ -111,8 +111,8 @@ class Zig:
     name: str = "zig"
 
     def supports(self, board: Board) -> str:
-        """Returns "" for Arm boards, else the reason."""
-        return "" if board.target.kind in TARGET_KINDS else "it builds for Arm Cortex-M"
+        """Returns "" for Arm and RISC-V boards, else the reason."""
+        return "" if board.target.kind in TARGET_KINDS else "it builds for Cortex-M and RISC-V"
 
     def locate(self) -> Located:
         """Returns the compiler of the wheel; raises `ToolNotFoundError` when it is missing."""
@@ -132,6 +132,22 @@ class Zig:
             cache_environment(folder),
         )
         return embedded_image(elf, self.name)
+
+    def build_objects(self, artifact: Artifact, board: Board, folder: Path) -> tuple[Path, ...]:
+        """Returns the objects of `artifact` for a library, built in `folder`."""
+        located = self.locate()
+        includes = _build.include_flags(artifact)
+        objects = _build.build_objects(
+            artifact,
+            folder,
+            lambda source: (
+                *compile_command(located.argv, board.target, source, includes),
+                *_build.LIBRARY,
+            ),
+            located.version,
+            cache_environment(folder),
+        )
+        return tuple(folder / path for path in objects)
 
 
 TOOLCHAIN = Zig()

@@ -14,9 +14,10 @@ class Damage:
     """How often each thing happens to a piece of bytes, as probabilities from 0 to 1.
 
     A piece is what one `write` sends or one `read` receives. `drop` loses it whole,
-    `duplicate` repeats it, `delay` keeps it back until the next piece of its direction,
-    `truncate` loses its end, `flip` inverts one bit, `split` delivers it in two parts,
-    `insert` puts noise in front of it.
+    `duplicate` repeats it, `delay` keeps it back until up to `longest_delay` later pieces of
+    its direction have passed, `truncate` loses its end, `flip` inverts one bit, `split`
+    delivers it in two parts, `insert` puts noise in front of it. `flip_byte` and `drop_byte`
+    befall every single byte, so that long pieces suffer more than short ones.
     """
 
     drop: float = 0.0
@@ -26,6 +27,9 @@ class Damage:
     flip: float = 0.0
     split: float = 0.0
     insert: float = 0.0
+    flip_byte: float = 0.0
+    drop_byte: float = 0.0
+    longest_delay: int = 1
 
 
 class LossyTransport:
@@ -35,8 +39,9 @@ class LossyTransport:
         self._inner = inner
         self._damage = damage
         self._random = random.Random(seed)
-        self._late_out: list[bytes] = []
-        self._late_in: list[bytes] = []
+        # Pieces kept back: how many more are to pass them, and their bytes.
+        self._late_out: list[tuple[int, bytes]] = []
+        self._late_in: list[tuple[int, bytes]] = []
         self._received = bytearray()
 
     def open(self) -> None:
@@ -70,26 +75,37 @@ class LossyTransport:
                 piece = piece[cut:]
             self._inner.write(piece, timeout_s)
 
-    def _spoil(self, piece: bytes, late: list[bytes]) -> list[bytes]:
-        """Returns what arrives when `piece` is sent: kept pieces follow it."""
+    def _spoil(self, piece: bytes, late: list[tuple[int, bytes]]) -> list[bytes]:
+        """Returns what arrives when `piece` is sent: pieces kept long enough follow it."""
         damage = self._damage
-        kept = late.copy()
-        late.clear()
+        due = [data for left, data in late if left <= 1]
+        late[:] = [(left - 1, data) for left, data in late if left > 1]
         if self._happens(damage.drop):
-            return kept
+            return due
         if piece and self._happens(damage.flip):
-            spoiled = bytearray(piece)
-            spoiled[self._random.randrange(len(spoiled))] ^= 1 << self._random.randrange(8)
-            piece = bytes(spoiled)
+            piece = self._flip(piece, self._random.randrange(len(piece)))
+        if damage.flip_byte or damage.drop_byte:
+            piece = self._spoil_bytes(piece)
         if piece and self._happens(damage.truncate):
             piece = piece[: self._random.randrange(len(piece))]
         if self._happens(damage.insert):
             piece = self._random.randbytes(self._random.randrange(1, 64)) + piece
         if self._happens(damage.delay):
-            late.append(piece)
-            return kept
+            late.append((self._random.randint(1, damage.longest_delay), piece))
+            return due
         copies = 2 if self._happens(damage.duplicate) else 1
-        return [piece] * copies + kept
+        return [piece] * copies + due
+
+    def _spoil_bytes(self, piece: bytes) -> bytes:
+        for position in range(len(piece)):
+            if self._happens(self._damage.flip_byte):
+                piece = self._flip(piece, position)
+        return bytes(byte for byte in piece if not self._happens(self._damage.drop_byte))
+
+    def _flip(self, piece: bytes, position: int) -> bytes:
+        spoiled = bytearray(piece)
+        spoiled[position] ^= 1 << self._random.randrange(8)
+        return bytes(spoiled)
 
     def _happens(self, probability: float) -> bool:
         return self._random.random() < probability

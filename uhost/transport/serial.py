@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import termios
 import time
 
 import serial
@@ -31,7 +32,7 @@ class SerialTransport:
             port.exclusive = True
             port.open()
             port.reset_input_buffer()
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, termios.error) as error:
             raise TransportError(
                 f"the serial port cannot be opened: {error}",
                 where=self._url,

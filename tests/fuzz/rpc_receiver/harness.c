@@ -92,25 +92,55 @@ static int32_t run(void *arena)
     return 0;
 }
 
+#define OPERATORS 3u
+
+/* An index of one too many is how the server asks whether the weights are right. */
 static int32_t run_operator(void *arena, uint32_t index)
 {
-    if (index >= 3) {
+    if (index > OPERATORS) {
         abort();
     }
-    return run(arena);
+    return index < OPERATORS ? run(arena) : UHOST_MODEL_STATUS_BAD_OPERATOR;
 }
 
 static uint8_t arena[ARENA_BYTES];
+/* As large as the arena, so that the numbers near limits are near theirs too. */
+static uint8_t params[ARENA_BYTES];
+static const uint8_t flash_params[ARENA_BYTES];
 static const int32_t shape[] = {-1, 2, 3, 4};
 static const struct uhost_tensor tensors[] = {
     {.name = "first", .shape = shape, .rank = 4, .dtype = 1, .size_bytes = 24},
     {.name = "", .shape = shape, .rank = 0, .dtype = 6, .offset = 24, .size_bytes = 4},
 };
 const struct uhost_model uhost_models[] = {
-    {"one", arena, ARENA_BYTES, 3, 2, 1, tensors, tensors, run, run_operator},
-    {"none", arena, 0, 0, 0, 0, NULL, NULL, run, run_operator},
+    {
+        .name = "one",
+        .arena = arena,
+        .arena_bytes = ARENA_BYTES,
+        .params = params,
+        .writable_params = params,
+        .params_bytes = ARENA_BYTES,
+        .operator_count = OPERATORS,
+        .input_count = 2,
+        .output_count = 1,
+        .inputs = tensors,
+        .outputs = tensors,
+        .run = run,
+        .run_operator = run_operator,
+    },
+    {.name = "none", .arena = arena, .run = run, .run_operator = run_operator},
+    {
+        .name = "flash",
+        .arena = arena,
+        .arena_bytes = ARENA_BYTES,
+        .params = flash_params,
+        .params_bytes = ARENA_BYTES,
+        .operator_count = OPERATORS,
+        .run = run,
+        .run_operator = run_operator,
+    },
 };
-const uint32_t uhost_model_count = 2;
+const uint32_t uhost_model_count = 3;
 const char uhost_build_digest[] =
     "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 const char uhost_board_name[] = "fuzz";
@@ -142,14 +172,14 @@ static uint32_t make_frame(uint8_t *wire, uint16_t session, uint16_t sequence)
     }
     if (draw(4) != 0) {
         /* The layout of most requests: model, then one or two numbers. */
-        payload[0] = (uint8_t)draw(3);
+        payload[0] = (uint8_t)draw(4);
         uhost_put_u32(payload + 1, draw_number());
         uhost_put_u32(payload + 5, draw_number());
         size = draw(3) == 0 ? size : (uint32_t[]){1, 4, 5, 9}[draw(4)];
     }
     capture = wire;
     captured = 0;
-    uhost_frame_begin((uint8_t)(draw(8) == 0 ? draw(256) : draw(9)), session, sequence);
+    uhost_frame_begin((uint8_t)(draw(8) == 0 ? draw(256) : draw(12)), session, sequence);
     uhost_frame_put(payload, size);
     uhost_frame_end();
     capture = NULL;

@@ -28,6 +28,9 @@ enum uhost_message {
     UHOST_READ_REQUEST = 0x05,
     UHOST_RUN_REQUEST = 0x06,
     UHOST_OPERATOR_REQUEST = 0x07,
+    UHOST_PARAMS_REQUEST = 0x08,
+    UHOST_PARAMS_WRITE_REQUEST = 0x09,
+    UHOST_PARAMS_CHECK_REQUEST = 0x0A,
     UHOST_HELLO_REPLY = 0x81,
     UHOST_MODEL_REPLY = 0x82,
     UHOST_TENSOR_REPLY = 0x83,
@@ -35,6 +38,9 @@ enum uhost_message {
     UHOST_READ_REPLY = 0x85,
     UHOST_RUN_REPLY = 0x86,
     UHOST_OPERATOR_REPLY = 0x87,
+    UHOST_PARAMS_REPLY = 0x88,
+    UHOST_PARAMS_WRITE_REPLY = 0x89,
+    UHOST_PARAMS_CHECK_REPLY = 0x8A,
     UHOST_LOG_NOTICE = 0xF0,
     UHOST_FAULT_NOTICE = 0xF1,
     UHOST_ERROR_REPLY = 0xFF
@@ -49,7 +55,10 @@ enum uhost_error {
     UHOST_ERROR_NO_MODEL = 5,
     UHOST_ERROR_NO_TENSOR = 6,
     UHOST_ERROR_NO_OPERATOR = 7,
-    UHOST_ERROR_OUT_OF_RANGE = 8
+    UHOST_ERROR_OUT_OF_RANGE = 8,
+    UHOST_ERROR_NO_PARAMS = 9,
+    UHOST_ERROR_PARAMS_IN_FLASH = 10,
+    UHOST_ERROR_PARAMS_OUT_OF_RANGE = 11
 };
 
 /* Element types in `TensorReply` and in the firmware's model table. */
@@ -72,6 +81,21 @@ enum uhost_flag {
 enum uhost_direction {
     UHOST_DIRECTION_INPUT = 0,
     UHOST_DIRECTION_OUTPUT = 1
+};
+
+/* What generated models return: the same numbers as in their header. */
+enum uhost_model_status {
+    UHOST_MODEL_STATUS_OK = 0,
+    UHOST_MODEL_STATUS_BAD_ARENA = 1,
+    UHOST_MODEL_STATUS_BAD_OPERATOR = 2,
+    UHOST_MODEL_STATUS_BAD_PARAMS = 3
+};
+
+/* Where a model's weights lie: in its code, in RAM, or in flash at their own address. */
+enum uhost_placement {
+    UHOST_PLACEMENT_CODE = 0,
+    UHOST_PLACEMENT_RAM = 1,
+    UHOST_PLACEMENT_FLASH = 2
 };
 
 static inline uint8_t uhost_get_u8(const uint8_t *at)
@@ -222,6 +246,47 @@ static inline struct uhost_operator_request uhost_unpack_operator_request(const 
     };
 }
 
+/* Asks where a model's weights lie, and whether the right ones are there. */
+#define UHOST_PARAMS_REQUEST_BYTES 1u
+struct uhost_params_request {
+    uint8_t model;
+};
+
+static inline struct uhost_params_request uhost_unpack_params_request(const uint8_t *at)
+{
+    return (struct uhost_params_request){
+        .model = uhost_get_u8(at),
+    };
+}
+
+/* Puts bytes into the weights of a model that has them in RAM. Then: content (rest). */
+#define UHOST_PARAMS_WRITE_REQUEST_BYTES 5u
+struct uhost_params_write_request {
+    uint8_t model;
+    uint32_t offset;
+};
+
+static inline struct uhost_params_write_request uhost_unpack_params_write_request(const uint8_t *at)
+{
+    return (struct uhost_params_write_request){
+        .model = uhost_get_u8(at),
+        .offset = uhost_get_u32(at + 1),
+    };
+}
+
+/* Asks for the CRC-32 of a model's weights as they are in memory, header and all. */
+#define UHOST_PARAMS_CHECK_REQUEST_BYTES 1u
+struct uhost_params_check_request {
+    uint8_t model;
+};
+
+static inline struct uhost_params_check_request uhost_unpack_params_check_request(const uint8_t *at)
+{
+    return (struct uhost_params_check_request){
+        .model = uhost_get_u8(at),
+    };
+}
+
 /* ---- From the device ---------------------------------------------------------------------- */
 
 /* What runs on the device. A payload to it may have up to `buffer_bytes`. Then: digest (text), board (text). */
@@ -311,6 +376,37 @@ static inline void uhost_pack_operator_reply(uint8_t *at, const struct uhost_ope
 {
     uhost_put_u64(at, message->cycles);
     uhost_put_i32(at + 8, message->status);
+}
+
+/* The place of the weights. `present` is 1 where their header is the model's, else 0. */
+#define UHOST_PARAMS_REPLY_BYTES 14u
+struct uhost_params_reply {
+    uint64_t address;
+    uint32_t size_bytes;
+    uint8_t placement;
+    uint8_t present;
+};
+
+static inline void uhost_pack_params_reply(uint8_t *at, const struct uhost_params_reply *message)
+{
+    uhost_put_u64(at, message->address);
+    uhost_put_u32(at + 8, message->size_bytes);
+    uhost_put_u8(at + 12, message->placement);
+    uhost_put_u8(at + 13, message->present);
+}
+
+/* The bytes are among the weights. */
+#define UHOST_PARAMS_WRITE_REPLY_BYTES 0u
+
+/* The CRC-32 over all bytes of the weights, as frames compute it. */
+#define UHOST_PARAMS_CHECK_REPLY_BYTES 4u
+struct uhost_params_check_reply {
+    uint32_t crc;
+};
+
+static inline void uhost_pack_params_check_reply(uint8_t *at, const struct uhost_params_check_reply *message)
+{
+    uhost_put_u32(at, message->crc);
 }
 
 /* A line of text from the firmware. Then: line (rest). */

@@ -143,9 +143,26 @@ static const struct uhost_tensor work_outputs[] = {
 };
 
 const struct uhost_model uhost_models[] = {
-    {"work", (uint8_t *)&arena, sizeof arena, 3, 1, 2, work_inputs, work_outputs, work_run,
-     work_run_operator},
-    {"crashes", (uint8_t *)&arena, sizeof arena, 5, 0, 0, NULL, NULL, run_nothing, crash},
+    {
+        .name = "work",
+        .arena = (uint8_t *)&arena,
+        .arena_bytes = sizeof arena,
+        .operator_count = 3,
+        .input_count = 1,
+        .output_count = 2,
+        .inputs = work_inputs,
+        .outputs = work_outputs,
+        .run = work_run,
+        .run_operator = work_run_operator,
+    },
+    {
+        .name = "crashes",
+        .arena = (uint8_t *)&arena,
+        .arena_bytes = sizeof arena,
+        .operator_count = 5,
+        .run = run_nothing,
+        .run_operator = crash,
+    },
 };
 const uint32_t uhost_model_count = 2;
 const char uhost_build_digest[] =

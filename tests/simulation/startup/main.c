@@ -36,14 +36,23 @@ static int32_t use_nothing(void *argument)
     return *(int32_t *)argument;
 }
 
-/* Pushes eight words and writes a ninth below them. */
+/* Writes the ninth word below SP, as its deepest. */
 __attribute__((naked)) static int32_t use_36_bytes(__attribute__((unused)) void *argument)
 {
-    __asm volatile("push {r4-r11}\n"
-                   "str r0, [sp, #-4]\n"
+#ifdef __riscv
+    __asm volatile("addi sp, sp, -32\n"
+                   "sw a0, -4(sp)\n"
+                   "lw a0, 0(a0)\n"
+                   "addi sp, sp, 32\n"
+                   "ret\n");
+#else
+    __asm volatile(".syntax unified\n"
+                   "sub sp, sp, #36\n"
+                   "str r0, [sp]\n"
                    "ldr r0, [r0]\n"
-                   "pop {r4-r11}\n"
+                   "add sp, sp, #36\n"
                    "bx lr\n");
+#endif
 }
 
 static void measure(int32_t (*function)(void *argument))
@@ -73,20 +82,27 @@ void uhost_rpc_report_fault(const struct uhost_fault *fault)
     put("\n");
 }
 
-/* Undefined instruction with known registers. r4 tells where SP was; r8 is never reached. */
+/* Undefined instruction with known registers. */
 __attribute__((naked, used)) void fault_undefined(void)
 {
-    __asm volatile("movs r0, #16\n"
+#ifdef __riscv
+    __asm volatile("li a0, 16\n"
+                   "li a1, 17\n"
+                   "li a2, 18\n"
+                   "li a3, 19\n"
+                   "li t0, 28\n"
+                   "unimp\n");
+#else
+    __asm volatile(".syntax unified\n"
+                   "movs r0, #28\n"
+                   "mov r12, r0\n"
+                   "movs r0, #16\n"
                    "movs r1, #17\n"
                    "movs r2, #18\n"
                    "movs r3, #19\n"
-                   "mov r12, #28\n"
-                   "ldr r4, =fault_sp\n"
-                   "str sp, [r4]\n"
-                   "udf #0\n"
-                   ".ltorg\n");
+                   "udf #0\n");
+#endif
 }
-uint32_t fault_sp;
 
 __attribute__((noinline)) static uint32_t overflow(uint32_t depth)
 {

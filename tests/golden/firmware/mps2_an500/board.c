@@ -1,4 +1,5 @@
 /* Arm MPS2 with the FPGA image AN500, QEMU machine mps2-an500: vector table and start-up steps, from the board's data. */
+#include "console.h"
 #include "steps.h"
 #include "vectors.h"
 

@@ -1,4 +1,5 @@
 /* Netduino Plus 2 (STM32F405), QEMU machine netduinoplus2: vector table and start-up steps, from the board's data. */
+#include "console.h"
 #include "steps.h"
 #include "vectors.h"
 

@@ -17,4 +17,7 @@
 #define UHOST_CONSOLE_RESET_CLOCK_HZ 16000000u
 #define UHOST_RECEIVE_BYTES 4096u
 
+/* The longest payload of a frame. */
+#define UHOST_RPC_BUFFER_BYTES 2048u
+
 #endif

@@ -1,4 +1,5 @@
 /* NUCLEO-F746ZG, STMicroelectronics: vector table and start-up steps, from the board's data. */
+#include "console.h"
 #include "steps.h"
 #include "vectors.h"
 

@@ -1,0 +1,1 @@
+"""A target and its kernel library outside uhost, for the tests of partitioning."""
