@@ -37,8 +37,8 @@ def corners(graph: Graph) -> list[dict[str, Array]]:
         {name: random_sample(graph, seed).inputs[i] for i, name in enumerate(graph.inputs)}
         for seed in range(3)
     ]
+    tensors = [graph.tensors[name] for name in graph.inputs]
     for end in (0, 1):
-        tensors = [graph.tensors[name] for name in graph.inputs]
         feeds.append(
             {t.name: np.full(t.shape, t.dtype.limits[end], t.dtype.numpy) for t in tensors}
         )
@@ -72,7 +72,8 @@ class Net:
 
     def constant(self, name: str, values: Array, axis: int) -> str:
         count = values.shape[axis]
-        scales = tuple(float(np.float32(s)) for s in self.random.uniform(0.002, 0.01, count))
+        drawn = self.random.uniform(0.002, 0.01, count).astype(np.float32)
+        scales = tuple(drawn.tolist())
         quantization = Quantization(scales, (0,) * count, axis)
         dtype = DType.INT8 if values.dtype == np.int8 else DType.INT32
         self.tensors[name] = Tensor(name, values.shape, dtype, quantization, values)
@@ -85,7 +86,7 @@ class Net:
         name = f"{kind}{len(self.operators)}"
         depthwise = kind == "depthwise_conv_2d"
         inputs = source.shape[3]
-        shape = (1, window, window, inputs) if depthwise else (channels, window, window, inputs)
+        shape = (1 if depthwise else channels, window, window, inputs)
         count = inputs if depthwise else channels
         weights = self.random.integers(-127, 128, shape).astype(np.int8)
         unread = self.random.random(inputs) < 0.2
@@ -123,13 +124,7 @@ class Net:
         self.operators += [
             Operator("pool", "average_pool_2d", (self.last,), ("pooled",), pool),
             Operator("flatten", "reshape", ("pooled",), ("flat",), ReshapeAttributes()),
-            Operator(
-                "fc",
-                "fully_connected",
-                names,
-                ("y",),
-                FullyConnectedAttributes(Activation.NONE, False),
-            ),
+            Operator("fc", "fully_connected", names, ("y",), classifier),
         ]
         graph = Graph("net", self.tensors, tuple(self.operators), ("x",), ("y",))
         graph.verify()

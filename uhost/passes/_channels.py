@@ -39,7 +39,8 @@ def keep_channels(graph: Graph, kept: Mapping[str, Mask], known: Mapping[str, In
             continue
         constants = _constants(bound, kept, known)
         tensors.update({tensor.name: tensor for tensor in constants.values()})
-        inputs = list(operator.inputs) + [""] * (max(constants, default=0) + 1 - len(operator.inputs))
+        absent = max(constants, default=0) + 1 - len(operator.inputs)
+        inputs = [*operator.inputs, *[""] * absent]
         for index, tensor in constants.items():
             inputs[index] = tensor.name
         operators.append(replace(operator, inputs=tuple(inputs)))
