@@ -72,7 +72,7 @@ class Net:
 
     def constant(self, name: str, values: Array, axis: int) -> str:
         count = values.shape[axis]
-        drawn = self.random.uniform(0.002, 0.01, count).astype(np.float32)
+        drawn = np.asarray(self.random.uniform(0.002, 0.01, count), np.float32)
         scales = tuple(drawn.tolist())
         quantization = Quantization(scales, (0,) * count, axis)
         dtype = DType.INT8 if values.dtype == np.int8 else DType.INT32

@@ -23,10 +23,11 @@ PROGRAM = Program(
     variable="UHOST_QEMU_ARM",
     install="apt-get install qemu-system-arm",
 )
+# In releases that split it off, the package is qemu-system-riscv.
 PROGRAM_RISCV = Program(
     name="qemu-system-riscv32",
     variable="UHOST_QEMU_RISCV",
-    install="apt-get install qemu-system-misc (or qemu-system-riscv)",
+    install="apt-get install qemu-system-misc",
 )
 # How long a QEMU whose pipe has closed may take to end.
 _EXIT_S = 5.0

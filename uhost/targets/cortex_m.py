@@ -54,8 +54,8 @@ TARGET = TargetKind(
         ("cortex-m7", "none"): _no_fpu("cortex_m7"),
         ("cortex-m7", "single"): _fpu("fpv5-sp-d16", "cortex_m7+fp_armv8d16sp", "fpu"),
         ("cortex-m7", "double"): _fpu("fpv5-d16", "cortex_m7+fp_armv8d16", "fpu", "fpu_double"),
-        ("cortex-m33", "none"): _no_fpu("cortex_m33"),
-        ("cortex-m33", "single"): _fpu("fpv5-sp-d16", "cortex_m33+fp_armv8d16sp", "fpu"),
+        ("cortex-m33", "none"): _no_fpu("cortex_m33+dsp"),
+        ("cortex-m33", "single"): _fpu("fpv5-sp-d16", "cortex_m33+dsp+fp_armv8d16sp", "fpu"),
         ("cortex-m33+nodsp", "none"): _no_fpu("cortex_m33-dsp"),
         ("cortex-m55", "double"): Fpu(
             ("fpu", "fpu_double"),
