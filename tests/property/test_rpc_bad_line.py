@@ -27,7 +27,7 @@ SEEDS = int(os.environ.get("UHOST_BAD_LINE_SEEDS", "240"))
 ROUNDS = 3
 PARTS = 8
 TIMING = Timing(answer_s=0.25, attempts=8, bytes_per_second=10_000.0, start_s=4.0, window=2)
-# Of the line's time: what ten thousand such sessions took at most, with room to spare.
+# Of the line's time: twice what the longest of 4,000 such sessions took.
 LONGEST_SESSION_S = 600
 
 

@@ -51,7 +51,7 @@ CPU_MODELS = {
     "cortex-m4": arm_const.UC_CPU_ARM_CORTEX_M4,
     "cortex-m7": arm_const.UC_CPU_ARM_CORTEX_M7,
     "cortex-m33": arm_const.UC_CPU_ARM_CORTEX_M33,
-    "cortex-m33+nodsp": arm_const.UC_CPU_ARM_CORTEX_M33,
+    "cortex-m33+nodsp": arm_const.UC_CPU_ARM_CORTEX_M33,  # runs DSP code too; QEMU traps it
 }
 
 _PERIPHERALS, _PERIPHERALS_BYTES = 0x40000000, 0x20000000

@@ -2,8 +2,13 @@
 
 The FPU is an option of the chip, not of the core: a Cortex-M7 exists with none, with
 single and with double precision, and code built for more than the chip has takes a
-usage fault on the board although simulators run it. Zig's CPU models have no FPU: it is
-added as a feature.
+usage fault on the board although simulators run it. Zig's CPU models have no FPU, and
+its Cortex-M33 no DSP: both are added as features.
+
+Armv6-M (M0, M0+) knows the 16-bit Thumb instructions, has no divide and traps on
+unaligned accesses: both compilers keep to that by the CPU's name. A Cortex-M33 without
+the DSP extension has a name of its own here, as GCC spells it. A Cortex-M55 is built for
+without Helium; its FPU has double precision.
 """
 
 from __future__ import annotations
