@@ -21,6 +21,7 @@ from uhost.codegen.placement import PlacedParams
 from uhost.config.board import Board, load_board
 from uhost.config.compilation import CompilationConfig
 from uhost.errors import ConfigError, OutOfMemoryError, ProtocolError, RemoteError
+from uhost.ir.tensor import Quantization
 from uhost.ops._op import evaluate
 from uhost.rpc import messages as m
 from uhost.rpc.session import ParamsDescription, RunReport, Session
@@ -54,14 +55,25 @@ def load() -> Source:
 
 
 @cache
-def other_model() -> Source:
-    """Returns the same graph with one weight changed: as like the model as can be."""
+def retrained() -> Source:
+    """Returns the bundled model with another weight: other values for the same code."""
     source = load()
     tensors = dict(source.graph.tensors)
     name = next(n for n, tensor in tensors.items() if tensor.is_constant and tensor.elements > 100)
     changed = np.array(tensors[name].constant())
     changed.reshape(-1)[0] ^= 1
     tensors[name] = replace(tensors[name], values=changed)
+    return replace(source, graph=replace(source.graph, tensors=tensors))
+
+
+def other_model() -> Source:
+    """Returns a model of equal sizes that needs other code: one zero point differs."""
+    source = load()
+    tensors = dict(source.graph.tensors)
+    name = source.graph.operators[0].outputs[0]
+    scale, zero_point = tensors[name].scale, tensors[name].zero_point
+    quantization = Quantization((scale,), (zero_point + 1,))
+    tensors[name] = replace(tensors[name], quantization=quantization)
     return replace(source, graph=replace(source.graph, tensors=tensors))
 
 
@@ -82,8 +94,8 @@ def weights(of: Built) -> PlacedParams:
     return placed
 
 
-def other_blob(board: Board) -> bytes:
-    compiled = driver.compile_models([other_model()], board, config=config(board, "ram"))
+def blob_of(source: Source, board: Board) -> bytes:
+    compiled = driver.compile_models([source], board, config=config(board, "ram"))
     (placed,) = compiled.placed_params()
     return placed.params.blob
 
@@ -166,7 +178,7 @@ def test_weights_in_flash_give_what_linked_ones_give(
 @pytest.mark.parametrize(("board", "runner", "toolchain"), RUN_ON)
 def test_another_models_weights_are_refused_in_ram(board: str, runner: str, toolchain: str) -> None:
     one = built(board, toolchain, "ram")
-    wrong = other_blob(one.compiled.board)
+    wrong = blob_of(other_model(), one.compiled.board)
     right = weights(one).params.blob
     assert len(wrong) == len(right)
     steps: list[int] = []
@@ -176,7 +188,7 @@ def test_another_models_weights_are_refused_in_ram(board: str, runner: str, tool
         assert raised.value.what == (
             f"the model '{NAME}' refuses these weights: they are another model's"
         )
-        assert raised.value.where == f"weights of SHA-256 {wrong[16:24].hex()}"
+        assert raised.value.where == f"weights of layout {wrong[16:24].hex()}"
         assert raised.value.fix == "send the weights that were made with this firmware"
         assert steps == []
         refused(session)
@@ -251,15 +263,16 @@ def test_weights_in_flash_are_replaced_without_the_code(
 ) -> None:
     one = built(board, toolchain, "flash")
     blob = weights(one).params.blob
-    wrong = other_blob(one.compiled.board)
+    wrong = blob_of(other_model(), one.compiled.board)
     with session_of(one, runner) as session:
         before, _ = outputs(session)
 
-    # What a flash tool leaves that writes the new payload under the header the code wants.
-    updated = blob[:PARAMS_HEADER_BYTES] + wrong[PARAMS_HEADER_BYTES:]
+    # What a flash tool leaves that writes the weights of the model trained again.
+    updated = blob_of(retrained(), one.compiled.board)
+    assert updated != blob
     with session_of(one, runner, reflashed(one, updated, tmp_path / "updated.elf")) as session:
         assert session.describe_params(0).present
-        graph = other_model().graph
+        graph = retrained().graph
         sample = read_samples(BUNDLED.with_suffix(".npz"), graph).items[0]
         expected = evaluate(graph, {graph.inputs[0]: sample.inputs[0]})[graph.outputs[0]]
         assert outputs(session)[0][0] == expected.tobytes()

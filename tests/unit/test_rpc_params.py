@@ -92,7 +92,7 @@ def test_another_models_weights_do_not_travel() -> None:
     with pytest.raises(RemoteError) as raised:
         connect(device).write_params(0, OTHER)
     assert raised.value.what == "the model 'sum' refuses these weights: they are another model's"
-    assert raised.value.where == "weights of SHA-256 0001020304050607"
+    assert raised.value.where == "weights of layout 0001020304050607"
     assert raised.value.fix == "send the weights that were made with this firmware"
     assert device.writes == [(0, 48), (0, 48)]
     assert not device.present

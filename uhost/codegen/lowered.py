@@ -64,7 +64,9 @@ class Params:
     """A model's weights apart from its code: a header, then the arrays at `offsets`.
 
     The header is the magic `uhostprm`, the payload's size (8 bytes, little-endian) and
-    the payload's SHA-256; by it the generated code tells its own weights from others.
+    the SHA-256 of the layout: of the code that reads the weights, not of their values. So
+    the generated code refuses weights that were packed for other code, and takes those of
+    the same network trained again.
     """
 
     blob: bytes
@@ -77,7 +79,7 @@ class Params:
 
     @property
     def digest(self) -> str:
-        """The payload's SHA-256, in hexadecimal."""
+        """The layout's SHA-256, in hexadecimal."""
         return self.blob[16:PARAMS_HEADER_BYTES].hex()
 
 
@@ -106,17 +108,32 @@ def key_of(array: Array) -> tuple[str, bytes]:
 
 
 def pack_params(lowered: Lowered) -> Params:
-    """Returns the model's weights as one blob, every array at a multiple of 16 bytes."""
+    """Returns the model's weights as one blob, every array at a multiple of 16 bytes.
+
+    Equal arrays are not merged: where each lies must not depend on what they hold.
+    """
     payload = bytearray()
-    placed: dict[tuple[str, bytes], int] = {}
     offsets: dict[str, int] = {}
     for name, constant in lowered.constants().items():
-        key = key_of(constant.values)
-        if key not in placed:
-            payload += bytes(-len(payload) % PARAMS_ALIGNMENT_BYTES)
-            placed[key] = PARAMS_HEADER_BYTES + len(payload)
-            payload += key[1]
-        offsets[name] = placed[key]
-    content = bytes(payload)
-    header = PARAMS_MAGIC + len(content).to_bytes(8, "little") + hashlib.sha256(content).digest()
-    return Params(header + content, offsets)
+        payload += bytes(-len(payload) % PARAMS_ALIGNMENT_BYTES)
+        offsets[name] = PARAMS_HEADER_BYTES + len(payload)
+        payload += key_of(constant.values)[1]
+    size = len(payload).to_bytes(8, "little")
+    header = PARAMS_MAGIC + size + _layout(lowered, offsets)
+    return Params(header + bytes(payload), offsets)
+
+
+def _layout(lowered: Lowered, offsets: Mapping[str, int]) -> bytes:
+    """Returns the SHA-256 of all that the generated code fixes about its weights."""
+    constants = lowered.constants()
+    lines = [f"{name} {constants[name].values.dtype} {at}" for name, at in offsets.items()]
+    for operator in lowered.graph.operators:
+        selection = lowered.selections.get(operator.name)
+        places = [
+            lowered.plan.offset(name)
+            for name in (*operator.inputs, *operator.outputs)
+            if name and not lowered.graph.tensors[name].is_constant
+        ]
+        key = selection.call.function_key if selection is not None else "view"
+        lines.append(f"{operator.name} {key!r} {places}")
+    return hashlib.sha256("\n".join(lines).encode()).digest()

@@ -53,7 +53,7 @@ def upload(params: DeviceParams, blob: bytes, on_progress: Progress) -> None:
     if not present:
         raise RemoteError(
             f"the model '{model}' refuses these weights: they are another model's",
-            where=f"weights of SHA-256 {header[16:].hex()[:16]}",
+            where=f"weights of layout {header[16:].hex()[:16]}",
             fix="send the weights that were made with this firmware",
         )
     params.write(len(header), rest, lambda done: on_progress(len(header) + done, len(blob)))
