@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from unicorn import UC_ARCH_ARM, UC_HOOK_BLOCK, UC_MODE_MCLASS, UC_MODE_THUMB, Uc, arm_const
 
-from uhost.codegen.environment import render
+from uhost.codegen.environment import render, render_include
 from uhost.kernels._kernel import KernelCall
 from uhost.runners._counter import count_thumb
 from uhost.toolchain._elf import read_program
@@ -85,7 +85,7 @@ class BareKernels:
 
     def _source(self, calls: Sequence[KernelCall]) -> str:
         includes = sorted({name for call in calls for name in call.includes})
-        parts = [_PRELUDE, *(render(f"kernels/include/{name}.h.j2", {}) for name in includes)]
+        parts = [_PRELUDE, *(render_include(name) for name in includes)]
         for call in calls:
             if call.function_key in self._names:
                 continue

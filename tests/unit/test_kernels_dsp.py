@@ -24,7 +24,7 @@ from weighted_layers import (
 from uhost.ir.dtype import DType
 from uhost.kernels._kernel import candidates, library
 from uhost.kernels.dsp._channels import Channels, fold
-from uhost.kernels.dsp._product import column_pairs, pack, why_inexact
+from uhost.kernels.dsp._product import column_pairs, ends_of, pack, why_inexact
 from uhost.numerics.fixed_point import multiply_by_quantized_multiplier
 from uhost.ops._op import Padding2D
 from uhost.ops._weighted_examples import LayerStyle
@@ -179,7 +179,7 @@ def test_stream_gives_every_sum(seed: int, channels: int, depth: int) -> None:
     folded = fold(with_constant(bound, 1, weights))
     assert why_inexact(folded) == ""
     pairs = column_pairs(depth, 1, even=False)
-    stream = [int(word) for word in pack(folded, pairs)]
+    stream = [int(word) for word in pack(folded, pairs, ends_of(folded))]
     group_words = 4 + 2 * len(pairs) + 12
     assert len(stream) == group_words * -(-channels // 4)
     x = [*rng.integers(-128, 128, depth, dtype=np.int8).tolist(), 0]  # -1 reads the zero
