@@ -52,7 +52,7 @@ void *memcpy(void *target, const void *source, size_t size)
 """
 _CODE, _RAM, _RAM_BYTES, _STACK = 0x08000000, 0x20000000, 1 << 20, 0x30000000
 _STACK_BYTES = 4096
-_RETURN = 0x0800F000
+_RETURN = 0x080FF000
 _GUARD_BYTES = 64
 _SAVED = tuple(getattr(arm_const, f"UC_ARM_REG_R{number}") for number in range(4, 12))
 

@@ -26,7 +26,7 @@ from uhost.kernels._kernel import candidates, library
 from uhost.kernels.dsp._channels import Channels, fold
 from uhost.kernels.dsp._product import column_pairs, ends_of, pack, why_inexact
 from uhost.numerics.fixed_point import multiply_by_quantized_multiplier
-from uhost.ops._op import Padding2D
+from uhost.ops._op import Activation, Padding2D
 from uhost.ops._weighted_examples import LayerStyle
 
 # ---- What is taken ---------------------------------------------------------------------------
@@ -46,6 +46,10 @@ from uhost.ops._weighted_examples import LayerStyle
             "depthwise_conv_2d_3x3",
         ),
         (layer("depthwise_conv_2d", DEPTHWISE, (1, 4, 4, 3), (1, 2, 3, 3)), "depthwise_conv_2d"),
+        (
+            depthwise((1, 4, 4, 5), (1, 3, 3, 5), activation=Activation.RELU),
+            "depthwise_conv_2d_3x3_rectified",
+        ),
         (depthwise((1, 4, 4, 1), (1, 3, 3, 5)), "depthwise_conv_2d_one_input"),
         (
             layer(
@@ -111,6 +115,23 @@ IMAGE = (1, 3, 3, 4)
         ),
         ("depthwise_conv_2d_3x3", depthwise(IMAGE, (1, 3, 2, 4)), "not 3x3"),
         ("depthwise_conv_2d_3x3", depthwise(IMAGE, (1, 3, 3, 4), stride=(3, 3)), "stride above 2"),
+        ("depthwise_conv_2d_3x3_rectified", depthwise(IMAGE, (1, 2, 3, 4)), "not 3x3"),
+        ("depthwise_conv_2d_3x3_rectified", depthwise((2, 3, 3, 4), (1, 3, 3, 4)), "batch of 2"),
+        (
+            "depthwise_conv_2d_3x3_rectified",
+            depthwise((1, 3, 3, 3), (1, 3, 3, 3)),
+            "fewer than four channels",
+        ),
+        (
+            "depthwise_conv_2d_3x3_rectified",
+            depthwise((1, 253, 253, 4), (1, 3, 3, 4)),
+            "stride above 2, or lines too long",
+        ),
+        (
+            "depthwise_conv_2d_3x3_rectified",
+            depthwise(IMAGE, (1, 3, 3, 4)),
+            "no requantisation in two instructions",
+        ),
         (
             "depthwise_conv_2d",
             depthwise((1, 33, 33, 1), (1, 33, 33, 1)),
@@ -249,12 +270,15 @@ def test_requantisation_is_exact_where_it_is_taken(
 def test_requantisation_of_every_small_sum(shift: int) -> None:
     """Both roundings, exhaustively: ties of either sign are among these sums."""
     sums = np.arange(-(2**13), 2**13)
-    names = ("multipliers", "addends", "shifts")
     nothing = fold(layer("fully_connected", VECTOR, (1, 1), (1, 1)))
     for multiplier in (2**30, 2**30 + 1, 1518500250, 2**31 - 1):
         addend = (1 << shift - 1) + 3 * (1 << shift)
-        factor = (np.asarray([value]) for value in (multiplier, addend, shift))
-        channels = replace(nothing, **dict(zip(names, factor, strict=True)))
+        channels = replace(
+            nothing,
+            multipliers=np.asarray([multiplier]),
+            addends=np.asarray([addend]),
+            shifts=np.asarray([shift]),
+        )
         exact = multiply_by_quantized_multiplier(sums, multiplier, -shift) + 3
         assert np.array_equal(requantize(channels, sums), np.clip(exact, -128, 127))
 

@@ -28,6 +28,7 @@ from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes
 from uhost.ops.fully_connected import FullyConnectedAttributes
 
 ACTIVATIONS = tuple(Activation)
+RECTIFIERS = (Activation.NONE, Activation.RELU, Activation.RELU, Activation.RELU6)
 
 
 def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
@@ -36,7 +37,8 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
     def size(low: int, high: int) -> int:
         return int(rng.integers(low, high + 1))
 
-    activation = ACTIVATIONS[size(0, 3)]
+    rectified = stem.endswith("_rectified")
+    activation = Activation(rng.choice(RECTIFIERS)) if rectified else ACTIVATIONS[size(0, 3)]
     style = LayerStyle(
         per_channel=bool(rng.random() < 0.7),
         with_bias=bool(rng.random() < 0.9),
@@ -44,6 +46,10 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
         input_zero_point=size(-128, 127),
         output_zero_point=int(rng.choice([-128, 127, size(-128, 127)])),
     )
+    if rectified:
+        style = replace(style, numbers="typical")
+        if activation is Activation.NONE:
+            style = replace(style, output_zero_point=-128)
     name = f"{stem}_{number}"
     pads = [size(0, 4) if rng.random() < 0.5 else 0 for _ in range(4)]
     if stem == "fully_connected":
@@ -69,6 +75,10 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
     window, strides = (size(1, 6), size(1, 6)), (size(1, 4), size(1, 4))
     if stem == "depthwise_conv_2d_3x3":
         window, strides = (3, 3), (size(1, 2), size(1, 3))
+    if stem == "depthwise_conv_2d_3x3_rectified":
+        window, strides, inputs = (3, 3), (size(1, 2), size(1, 3)), size(4, 11)
+        longest = 60 if rng.random() < 0.2 else 13
+        x = (1, size(1, longest), size(1, longest), inputs)
     lines = DepthwiseConv2DAttributes(strides, (1, 1), Padding2D(*pads), activation)
     return layer("depthwise_conv_2d", lines, x, (1, *window, inputs * multiplier), style, name)
 
