@@ -124,7 +124,7 @@ IMAGE = (1, 3, 3, 4)
         ),
         (
             "depthwise_conv_2d_3x3_rectified",
-            depthwise((1, 253, 253, 4), (1, 3, 3, 4)),
+            depthwise((1, 256, 256, 4), (1, 3, 3, 4)),
             "stride above 2, or lines too long",
         ),
         (

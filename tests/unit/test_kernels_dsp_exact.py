@@ -38,7 +38,7 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
         return int(rng.integers(low, high + 1))
 
     rectified = stem.endswith("_rectified")
-    activation = Activation(rng.choice(RECTIFIERS)) if rectified else ACTIVATIONS[size(0, 3)]
+    activation = (RECTIFIERS if rectified else ACTIVATIONS)[size(0, 3)]
     style = LayerStyle(
         per_channel=bool(rng.random() < 0.7),
         with_bias=bool(rng.random() < 0.9),
