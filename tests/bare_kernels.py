@@ -100,12 +100,15 @@ class BareKernels:
     def _on_block(self, _engine: Uc, address: int, size: int, _: object) -> None:
         self._blocks[address, size] = self._blocks.get((address, size), 0) + 1
 
-    def run(self, call: KernelCall, x: NDArray[np.int8], output_bytes: int) -> Result:
+    def run(
+        self, call: KernelCall, x: NDArray[np.int8] | Sequence[NDArray[np.int8]], output_bytes: int
+    ) -> Result:
         """Returns the output; fails if anything else, or a saved register, has changed.
 
         Tensors and scratch are aligned to 8 bytes, constants to 4 only.
         """
         engine = self._engine
+        inputs = [x] if isinstance(x, np.ndarray) else x
         noise = np.random.default_rng(0).integers(0, 256, _RAM_BYTES, dtype=np.uint8)
         places: dict[tuple[str, int], tuple[int, int]] = {}
         top = _GUARD_BYTES
@@ -117,7 +120,8 @@ class BareKernels:
             places[source, index] = (start, size)
             top = -(-(start + size + _GUARD_BYTES) // 8) * 8
 
-        place("input", 0, x.nbytes, 0, x.tobytes())
+        for index, tensor in enumerate(inputs):
+            place("input", index, tensor.nbytes, 0, tensor.tobytes())
         place("output", 0, output_bytes, 0)
         place("scratch", 0, call.scratch_bytes, 0)
         for index, constant in enumerate(call.constants):
