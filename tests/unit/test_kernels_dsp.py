@@ -25,6 +25,7 @@ from uhost.ir.dtype import DType
 from uhost.kernels._kernel import candidates, library
 from uhost.kernels.dsp._channels import Channels, fold
 from uhost.kernels.dsp._product import column_pairs, ends_of, pack, why_inexact
+from uhost.kernels.dsp.conv_2d_winograd import transformed_filters
 from uhost.numerics.fixed_point import multiply_by_quantized_multiplier
 from uhost.ops._op import Activation, Padding2D
 from uhost.ops._weighted_examples import LayerStyle
@@ -41,6 +42,8 @@ from uhost.ops._weighted_examples import LayerStyle
             layer("conv_2d", replace(PLAIN, stride=(2, 2)), (1, 3, 3, 5), (4, 1, 1, 5)),
             "conv_2d",
         ),
+        (conv((1, 6, 6, 16), (4, 3, 3, 16)), "conv_2d_winograd"),
+        (conv((1, 5, 6, 16), (4, 3, 3, 16)), "conv_2d"),
         (
             layer("depthwise_conv_2d", DEPTHWISE, (1, 4, 4, 3), (1, 3, 3, 3)),
             "depthwise_conv_2d_3x3",
@@ -87,6 +90,7 @@ FLOATS = LayerStyle(dtype=DType.FLOAT32)
 SHIFTED_WEIGHTS = LayerStyle(per_channel=False, weight_zero_point=4)
 LOWEST = np.full((4, 1, 1, 4), -128, np.int8)
 IMAGE = (1, 3, 3, 4)
+TILED = (1, 6, 6, 16)
 
 
 @pytest.mark.parametrize(
@@ -112,6 +116,26 @@ IMAGE = (1, 3, 3, 4)
             "fully_connected",
             layer("fully_connected", VECTOR, (1, 4), (4, 4), SHIFTED_WEIGHTS),
             "weights with a zero point",
+        ),
+        ("conv_2d_winograd", conv(TILED, (8, 3, 1, 16)), "not 3x3 with stride 1"),
+        ("conv_2d_winograd", conv(TILED, (8, 3, 3, 16), stride=(2, 1)), "not 3x3 with stride 1"),
+        ("conv_2d_winograd", conv(TILED, (8, 3, 3, 16), dilation=(1, 2)), "dilation"),
+        ("conv_2d_winograd", conv(TILED, (8, 3, 3, 8)), "grouped"),
+        ("conv_2d_winograd", conv((2, 6, 6, 16), (8, 3, 3, 16)), "batch of 2"),
+        (
+            "conv_2d_winograd",
+            conv((1, 6, 6, 18), (8, 3, 3, 18)),
+            "18 input channels, not a multiple of 4 from 16 to 80",
+        ),
+        (
+            "conv_2d_winograd",
+            conv((1, 6, 7, 16), (8, 3, 3, 16)),
+            "outputs that are not whole pairs of tiles",
+        ),
+        (
+            "conv_2d_winograd",
+            conv((1, 4, 258, 16), (16, 3, 3, 16)),
+            "rows of outputs that are too long",
         ),
         ("depthwise_conv_2d_3x3", depthwise(IMAGE, (1, 3, 2, 4)), "not 3x3"),
         ("depthwise_conv_2d_3x3", depthwise(IMAGE, (1, 3, 3, 4), stride=(3, 3)), "stride above 2"),
@@ -281,6 +305,23 @@ def test_requantisation_of_every_small_sum(shift: int) -> None:
         )
         exact = multiply_by_quantized_multiplier(sums, multiplier, -shift) + 3
         assert np.array_equal(requantize(channels, sums), np.clip(exact, -128, 127))
+
+
+def test_transformed_filters_give_four_times_the_window() -> None:
+    """A' (U * B' d B) A against the sum it stands for, with the largest numbers there are."""
+    rng = np.random.default_rng(0)
+    ends = np.array([-128, 127])
+    filters = np.concatenate([rng.integers(-128, 128, (20, 3, 3)), rng.choice(ends, (20, 3, 3))])
+    tile = rng.choice(ends, (40, 4, 4))
+    left = np.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]])
+    back = np.array([[1, 1, 1, 0], [0, 1, -1, -1]])
+    positions = left @ tile @ left.T
+    assert np.abs(transformed_filters(filters)).max() < 1 << 15
+    assert np.abs(positions).max() < 1 << 15
+    outputs = back @ (transformed_filters(filters) * positions) @ back.T
+    for y, x in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        direct = (tile[:, y : y + 3, x : x + 3] * filters).sum(axis=(1, 2))
+        assert np.array_equal(outputs[:, y, x], 4 * direct)
 
 
 def test_channel_that_cannot_change_is_made_constant() -> None:

@@ -28,6 +28,7 @@ from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes
 from uhost.ops.fully_connected import FullyConnectedAttributes
 
 ACTIVATIONS = tuple(Activation)
+WINOGRAD_DEPTHS = (16, 16, 20, 24, 32, 36, 64, 80)
 RECTIFIERS = (Activation.NONE, Activation.RELU, Activation.RELU, Activation.RELU6)
 
 
@@ -60,6 +61,16 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
         x = (size(1, 2), size(1, 6), size(1, 6), size(1, 70))
         plain = replace(PLAIN, activation=activation)
         return layer("conv_2d", plain, x, (size(1, 20), 1, 1, x[3]), style, name)
+    if stem == "conv_2d_winograd":
+        depth, padding = (
+            int(rng.choice(WINOGRAD_DEPTHS)),
+            Padding2D(*[size(0, 2) for _ in range(4)]),
+        )
+        height = 2 * size(1, 4) + 2 - padding.top - padding.bottom
+        width = 4 * size(1, 3) + 2 - padding.left - padding.right
+        tiled = replace(PLAIN, padding=padding, activation=activation)
+        x, weights = (1, max(height, 1), max(width, 1), depth), (2 * size(1, 8), 3, 3, depth)
+        return layer("conv_2d", tiled, x, weights, style, name)
     if stem == "conv_2d":
         x = (1, size(1, 8), size(1, 8), int(rng.choice([1, 2, 3, 4, 7, 8, 12])))
         dilation = (size(1, 3), size(1, 3)) if rng.random() < 0.3 else (1, 1)
