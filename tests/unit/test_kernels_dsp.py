@@ -30,6 +30,8 @@ from uhost.numerics.fixed_point import multiply_by_quantized_multiplier
 from uhost.ops._op import Activation, Padding2D
 from uhost.ops._weighted_examples import LayerStyle
 
+TILED = (1, 6, 6, 16)
+
 # ---- What is taken ---------------------------------------------------------------------------
 
 
@@ -42,7 +44,11 @@ from uhost.ops._weighted_examples import LayerStyle
             layer("conv_2d", replace(PLAIN, stride=(2, 2)), (1, 3, 3, 5), (4, 1, 1, 5)),
             "conv_2d",
         ),
-        (conv((1, 6, 6, 16), (4, 3, 3, 16)), "conv_2d_winograd"),
+        (
+            conv(TILED, (4, 1, 1, 16), activation=Activation.RELU),
+            "conv_2d_pointwise_small",
+        ),
+        (conv(TILED, (4, 3, 3, 16)), "conv_2d_winograd"),
         (conv((1, 5, 6, 16), (4, 3, 3, 16)), "conv_2d"),
         (
             layer("depthwise_conv_2d", DEPTHWISE, (1, 4, 4, 3), (1, 3, 3, 3)),
@@ -90,7 +96,6 @@ FLOATS = LayerStyle(dtype=DType.FLOAT32)
 SHIFTED_WEIGHTS = LayerStyle(per_channel=False, weight_zero_point=4)
 LOWEST = np.full((4, 1, 1, 4), -128, np.int8)
 IMAGE = (1, 3, 3, 4)
-TILED = (1, 6, 6, 16)
 
 
 @pytest.mark.parametrize(
@@ -116,6 +121,23 @@ TILED = (1, 6, 6, 16)
             "fully_connected",
             layer("fully_connected", VECTOR, (1, 4), (4, 4), SHIFTED_WEIGHTS),
             "weights with a zero point",
+        ),
+        (
+            "conv_2d_pointwise_small",
+            conv(TILED, (4, 1, 1, 16), stride=(2, 2)),
+            "not 1x1 with stride 1",
+        ),
+        ("conv_2d_pointwise_small", POINTWISE, "neither 8 nor 16 input channels"),
+        ("conv_2d_pointwise_small", conv((1, 1, 1, 8), (4, 1, 1, 8)), "a single pixel"),
+        (
+            "conv_2d_pointwise_small",
+            conv((1, 1, 2, 8), (2048, 1, 1, 8)),
+            "more than 2047 output channels",
+        ),
+        (
+            "conv_2d_pointwise_small",
+            conv(TILED, (4, 1, 1, 16)),
+            "no requantisation in two instructions",
         ),
         ("conv_2d_winograd", conv(TILED, (8, 3, 1, 16)), "not 3x3 with stride 1"),
         ("conv_2d_winograd", conv(TILED, (8, 3, 3, 16), stride=(2, 1)), "not 3x3 with stride 1"),

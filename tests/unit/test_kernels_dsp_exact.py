@@ -38,7 +38,7 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
     def size(low: int, high: int) -> int:
         return int(rng.integers(low, high + 1))
 
-    rectified = stem.endswith("_rectified")
+    rectified = stem.endswith(("_rectified", "_small"))
     activation = (RECTIFIERS if rectified else ACTIVATIONS)[size(0, 3)]
     style = LayerStyle(
         per_channel=bool(rng.random() < 0.7),
@@ -59,6 +59,10 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
         return layer(stem, vector, (vectors, depth), (size(1, 30), depth), style, name)
     if stem == "conv_2d_pointwise":
         x = (size(1, 2), size(1, 6), size(1, 6), size(1, 70))
+        plain = replace(PLAIN, activation=activation)
+        return layer("conv_2d", plain, x, (size(1, 20), 1, 1, x[3]), style, name)
+    if stem == "conv_2d_pointwise_small":
+        x = (1, size(2, 6), size(1, 6), int(rng.choice([8, 16])))
         plain = replace(PLAIN, activation=activation)
         return layer("conv_2d", plain, x, (size(1, 20), 1, 1, x[3]), style, name)
     if stem == "conv_2d_winograd":
