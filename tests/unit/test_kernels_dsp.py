@@ -25,6 +25,7 @@ from uhost.ir.dtype import DType
 from uhost.kernels._kernel import candidates, library
 from uhost.kernels.dsp._channels import Channels, fold
 from uhost.kernels.dsp._product import column_pairs, ends_of, pack, why_inexact
+from uhost.kernels.dsp.conv_2d_gathered import gathered_pairs
 from uhost.kernels.dsp.conv_2d_winograd import transformed_filters
 from uhost.numerics.fixed_point import multiply_by_quantized_multiplier
 from uhost.ops._op import Activation, Padding2D
@@ -42,7 +43,7 @@ TILED = (1, 6, 6, 16)
         (layer("conv_2d", PLAIN, (2, 3, 3, 5), (4, 1, 1, 5)), "conv_2d_pointwise"),
         (
             layer("conv_2d", replace(PLAIN, stride=(2, 2)), (1, 3, 3, 5), (4, 1, 1, 5)),
-            "conv_2d",
+            "conv_2d_gathered",
         ),
         (
             conv(TILED, (4, 1, 1, 16), activation=Activation.RELU),
@@ -50,6 +51,7 @@ TILED = (1, 6, 6, 16)
         ),
         (conv(TILED, (4, 3, 3, 16)), "conv_2d_winograd"),
         (conv((1, 5, 6, 16), (4, 3, 3, 16)), "conv_2d"),
+        (conv((1, 5, 6, 3), (4, 3, 3, 3)), "conv_2d_gathered"),
         (
             layer("depthwise_conv_2d", DEPTHWISE, (1, 4, 4, 3), (1, 3, 3, 3)),
             "depthwise_conv_2d_3x3",
@@ -121,6 +123,19 @@ IMAGE = (1, 3, 3, 4)
             "fully_connected",
             layer("fully_connected", VECTOR, (1, 4), (4, 4), SHIFTED_WEIGHTS),
             "weights with a zero point",
+        ),
+        ("conv_2d_gathered", conv(IMAGE, (4, 2, 2, 2)), "grouped"),
+        ("conv_2d_gathered", conv(IMAGE, (4, 2, 2, 4), dilation=(2, 1)), "dilation"),
+        (
+            "conv_2d_gathered",
+            conv((1, 5, 3, 1), (4, 5, 3, 1)),
+            "a window of less than one or more than 32 words",
+        ),
+        ("conv_2d_gathered", conv(IMAGE, (4, 3, 3, 4)), "a single output"),
+        (
+            "conv_2d_gathered",
+            conv((1, 12, 7, 1), (4, 11, 7, 1)),
+            "too many bytes that fill no word",
         ),
         (
             "conv_2d_pointwise_small",
@@ -218,6 +233,13 @@ def test_column_pairs_follow_the_widening() -> None:
     assert column_pairs(3, 2, even=False) == [(0, 1), (2, -1), (3, 4), (5, -1)]
     assert column_pairs(5, 1, even=False) == [(0, 2), (1, 3), (4, -1)]
     assert column_pairs(5, 1, even=True) == [(0, 2), (1, 3), (4, -1), (-1, -1)]
+
+
+def test_gathered_pairs_join_what_rows_leave_over() -> None:
+    words = [(0, 2), (1, 3), (4, 6), (5, 7), (9, 11), (10, 12), (13, 15), (14, 16)]
+    assert gathered_pairs(2, 9) == [*words, (8, 17)]
+    assert gathered_pairs(1, 5) == [(0, 2), (1, 3), (4, -1)]
+    assert len(gathered_pairs(3, 9)) == 14
 
 
 def smlad(a: int, b: int, total: int) -> int:

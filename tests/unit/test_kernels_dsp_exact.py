@@ -28,6 +28,11 @@ from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes
 from uhost.ops.fully_connected import FullyConnectedAttributes
 
 ACTIVATIONS = tuple(Activation)
+WEIGHTED = [
+    stem
+    for stem in library("dsp").names()
+    if stem.startswith(("conv_2d", "depthwise_conv_2d", "fully_connected"))
+]
 WINOGRAD_DEPTHS = (16, 16, 20, 24, 32, 36, 64, 80)
 RECTIFIERS = (Activation.NONE, Activation.RELU, Activation.RELU, Activation.RELU6)
 
@@ -75,13 +80,17 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
         tiled = replace(PLAIN, padding=padding, activation=activation)
         x, weights = (1, max(height, 1), max(width, 1), depth), (2 * size(1, 8), 3, 3, depth)
         return layer("conv_2d", tiled, x, weights, style, name)
-    if stem == "conv_2d":
+    if stem in ("conv_2d", "conv_2d_gathered"):
         x = (1, size(1, 8), size(1, 8), int(rng.choice([1, 2, 3, 4, 7, 8, 12])))
         dilation = (size(1, 3), size(1, 3)) if rng.random() < 0.3 else (1, 1)
         any_conv = Conv2DAttributes(
             (size(1, 4), size(1, 4)), dilation, Padding2D(*pads), activation
         )
         window = (size(1, 5), size(1, 5))
+        if stem == "conv_2d_gathered":
+            any_conv = replace(any_conv, dilation=(1, 1))
+            x = (*x[:3], size(1, 4))
+            window = (size(1, 5), size(-(-4 // x[3]), 5))
         return layer("conv_2d", any_conv, x, (size(1, 14), *window, x[3]), style, name)
     inputs, multiplier = size(1, 11), 1
     if stem == "depthwise_conv_2d_one_input":
@@ -125,7 +134,7 @@ def inputs_of(bound: Layer, rng: np.random.Generator) -> list[NDArray[np.int8]]:
 @pytest.mark.parametrize(
     "compiler", [pytest.param("arm_gcc", marks=pytest.mark.needs("arm_gcc")), "zig"]
 )
-@pytest.mark.parametrize("stem", library("dsp").names())
+@pytest.mark.parametrize("stem", WEIGHTED)
 def test_random_layers_are_exact(stem: str, compiler: str, tmp_path: Path) -> None:
     seed = 1 if compiler == "zig" else 2
     layers = random_calls(stem, 25, seed)
