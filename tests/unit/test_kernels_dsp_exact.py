@@ -147,15 +147,25 @@ def test_random_layers_are_exact(stem: str, compiler: str, tmp_path: Path) -> No
 
 
 SAME = Padding2D(1, 1, 1, 1)
+RELU = {"activation": Activation.RELU, "style": LayerStyle(output_zero_point=-128)}
+KEYWORDS = {"stride": (2, 2), "padding": Padding2D(4, 1, 5, 1)}
 BUDGETS = {
     # Layers of the MLPerf Tiny models; limits in hundredths of an instruction per MAC.
-    "pointwise": (conv((1, 25, 5, 64), (64, 1, 1, 64)), 93),
-    "3x3": (conv((1, 16, 16, 32), (32, 3, 3, 32), padding=SAME), 87),
-    "one channel": (
-        conv((1, 49, 10, 1), (64, 10, 4, 1), stride=(2, 2), padding=Padding2D(4, 1, 5, 1)),
-        116,
+    "pointwise": (conv((1, 25, 5, 64), (64, 1, 1, 64), **RELU), 88),
+    "pointwise, linear": (conv((1, 25, 5, 64), (64, 1, 1, 64)), 93),
+    "pointwise, 8 channels": (conv((1, 48, 48, 8), (16, 1, 1, 8), **RELU), 120),
+    "pointwise, 16 channels": (conv((1, 24, 24, 16), (32, 1, 1, 16), **RELU), 104),
+    "3x3, 16 channels": (conv((1, 16, 16, 16), (16, 3, 3, 16), padding=SAME, **RELU), 49),
+    "3x3, 32 channels": (conv((1, 16, 16, 32), (32, 3, 3, 32), padding=SAME), 41),
+    "3x3, stride 2": (conv((1, 17, 17, 32), (64, 3, 3, 32), stride=(2, 2), **RELU), 83),
+    "first layer, 1 channel": (conv((1, 49, 10, 1), (64, 10, 4, 1), **KEYWORDS, **RELU), 108),
+    "first layer, 3 channels": (conv((1, 32, 32, 3), (16, 3, 3, 3), padding=SAME, **RELU), 124),
+    "depthwise": (depthwise((1, 25, 5, 64), (1, 3, 3, 64), padding=SAME, **RELU), 172),
+    "depthwise, linear": (depthwise((1, 25, 5, 64), (1, 3, 3, 64), padding=SAME), 235),
+    "depthwise, stride 2": (
+        depthwise((1, 25, 25, 32), (1, 3, 3, 32), stride=(2, 2), **RELU),
+        290,
     ),
-    "depthwise": (depthwise((1, 25, 5, 64), (1, 3, 3, 64), padding=SAME), 235),
     "vector": (layer("fully_connected", VECTOR, (1, 640), (128, 640)), 94),
 }
 
