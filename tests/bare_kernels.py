@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from unicorn import UC_ARCH_ARM, UC_HOOK_BLOCK, UC_MODE_MCLASS, UC_MODE_THUMB, Uc, arm_const
 
-from uhost.codegen.environment import render
+from uhost.codegen.environment import render, render_include
 from uhost.kernels._kernel import KernelCall
 from uhost.runners._counter import count_thumb
 from uhost.toolchain._elf import read_program
@@ -52,7 +52,7 @@ void *memcpy(void *target, const void *source, size_t size)
 """
 _CODE, _RAM, _RAM_BYTES, _STACK = 0x08000000, 0x20000000, 1 << 20, 0x30000000
 _STACK_BYTES = 4096
-_RETURN = 0x0800F000
+_RETURN = 0x080FF000
 _GUARD_BYTES = 64
 _SAVED = tuple(getattr(arm_const, f"UC_ARM_REG_R{number}") for number in range(4, 12))
 
@@ -85,7 +85,7 @@ class BareKernels:
 
     def _source(self, calls: Sequence[KernelCall]) -> str:
         includes = sorted({name for call in calls for name in call.includes})
-        parts = [_PRELUDE, *(render(f"kernels/include/{name}.h.j2", {}) for name in includes)]
+        parts = [_PRELUDE, *(render_include(name) for name in includes)]
         for call in calls:
             if call.function_key in self._names:
                 continue
@@ -100,12 +100,15 @@ class BareKernels:
     def _on_block(self, _engine: Uc, address: int, size: int, _: object) -> None:
         self._blocks[address, size] = self._blocks.get((address, size), 0) + 1
 
-    def run(self, call: KernelCall, x: NDArray[np.int8], output_bytes: int) -> Result:
+    def run(
+        self, call: KernelCall, x: NDArray[np.int8] | Sequence[NDArray[np.int8]], output_bytes: int
+    ) -> Result:
         """Returns the output; fails if anything else, or a saved register, has changed.
 
         Tensors and scratch are aligned to 8 bytes, constants to 4 only.
         """
         engine = self._engine
+        inputs = [x] if isinstance(x, np.ndarray) else x
         noise = np.random.default_rng(0).integers(0, 256, _RAM_BYTES, dtype=np.uint8)
         places: dict[tuple[str, int], tuple[int, int]] = {}
         top = _GUARD_BYTES
@@ -117,7 +120,8 @@ class BareKernels:
             places[source, index] = (start, size)
             top = -(-(start + size + _GUARD_BYTES) // 8) * 8
 
-        place("input", 0, x.nbytes, 0, x.tobytes())
+        for index, tensor in enumerate(inputs):
+            place("input", index, tensor.nbytes, 0, tensor.tobytes())
         place("output", 0, output_bytes, 0)
         place("scratch", 0, call.scratch_bytes, 0)
         for index, constant in enumerate(call.constants):

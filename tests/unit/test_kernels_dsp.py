@@ -24,10 +24,14 @@ from weighted_layers import (
 from uhost.ir.dtype import DType
 from uhost.kernels._kernel import candidates, library
 from uhost.kernels.dsp._channels import Channels, fold
-from uhost.kernels.dsp._product import column_pairs, pack, why_inexact
+from uhost.kernels.dsp._product import column_pairs, ends_of, pack, why_inexact
+from uhost.kernels.dsp.conv_2d_gathered import gathered_pairs
+from uhost.kernels.dsp.conv_2d_winograd import transformed_filters
 from uhost.numerics.fixed_point import multiply_by_quantized_multiplier
-from uhost.ops._op import Padding2D
+from uhost.ops._op import Activation, Padding2D
 from uhost.ops._weighted_examples import LayerStyle
+
+TILED = (1, 6, 6, 16)
 
 # ---- What is taken ---------------------------------------------------------------------------
 
@@ -39,13 +43,24 @@ from uhost.ops._weighted_examples import LayerStyle
         (layer("conv_2d", PLAIN, (2, 3, 3, 5), (4, 1, 1, 5)), "conv_2d_pointwise"),
         (
             layer("conv_2d", replace(PLAIN, stride=(2, 2)), (1, 3, 3, 5), (4, 1, 1, 5)),
-            "conv_2d",
+            "conv_2d_gathered",
         ),
+        (
+            conv(TILED, (4, 1, 1, 16), activation=Activation.RELU),
+            "conv_2d_pointwise_small",
+        ),
+        (conv(TILED, (4, 3, 3, 16)), "conv_2d_winograd"),
+        (conv((1, 5, 6, 16), (4, 3, 3, 16)), "conv_2d"),
+        (conv((1, 5, 6, 3), (4, 3, 3, 3)), "conv_2d_gathered"),
         (
             layer("depthwise_conv_2d", DEPTHWISE, (1, 4, 4, 3), (1, 3, 3, 3)),
             "depthwise_conv_2d_3x3",
         ),
         (layer("depthwise_conv_2d", DEPTHWISE, (1, 4, 4, 3), (1, 2, 3, 3)), "depthwise_conv_2d"),
+        (
+            depthwise((1, 4, 4, 5), (1, 3, 3, 5), activation=Activation.RELU),
+            "depthwise_conv_2d_3x3_rectified",
+        ),
         (depthwise((1, 4, 4, 1), (1, 3, 3, 5)), "depthwise_conv_2d_one_input"),
         (
             layer(
@@ -109,8 +124,75 @@ IMAGE = (1, 3, 3, 4)
             layer("fully_connected", VECTOR, (1, 4), (4, 4), SHIFTED_WEIGHTS),
             "weights with a zero point",
         ),
+        ("conv_2d_gathered", conv(IMAGE, (4, 2, 2, 2)), "grouped"),
+        ("conv_2d_gathered", conv(IMAGE, (4, 2, 2, 4), dilation=(2, 1)), "dilation"),
+        (
+            "conv_2d_gathered",
+            conv((1, 5, 3, 1), (4, 5, 3, 1)),
+            "a window of less than one or more than 32 words",
+        ),
+        ("conv_2d_gathered", conv(IMAGE, (4, 3, 3, 4)), "a single output"),
+        (
+            "conv_2d_gathered",
+            conv((1, 12, 7, 1), (4, 11, 7, 1)),
+            "too many bytes that fill no word",
+        ),
+        (
+            "conv_2d_pointwise_small",
+            conv(TILED, (4, 1, 1, 16), stride=(2, 2)),
+            "not 1x1 with stride 1",
+        ),
+        ("conv_2d_pointwise_small", POINTWISE, "neither 8 nor 16 input channels"),
+        ("conv_2d_pointwise_small", conv((1, 1, 1, 8), (4, 1, 1, 8)), "a single pixel"),
+        (
+            "conv_2d_pointwise_small",
+            conv((1, 1, 2, 8), (2048, 1, 1, 8)),
+            "more than 2047 output channels",
+        ),
+        (
+            "conv_2d_pointwise_small",
+            conv(TILED, (4, 1, 1, 16)),
+            "no requantisation in two instructions",
+        ),
+        ("conv_2d_winograd", conv(TILED, (8, 3, 1, 16)), "not 3x3 with stride 1"),
+        ("conv_2d_winograd", conv(TILED, (8, 3, 3, 16), stride=(2, 1)), "not 3x3 with stride 1"),
+        ("conv_2d_winograd", conv(TILED, (8, 3, 3, 16), dilation=(1, 2)), "dilation"),
+        ("conv_2d_winograd", conv(TILED, (8, 3, 3, 8)), "grouped"),
+        ("conv_2d_winograd", conv((2, 6, 6, 16), (8, 3, 3, 16)), "batch of 2"),
+        (
+            "conv_2d_winograd",
+            conv((1, 6, 6, 18), (8, 3, 3, 18)),
+            "18 input channels, not a multiple of 4 from 16 to 80",
+        ),
+        (
+            "conv_2d_winograd",
+            conv((1, 6, 7, 16), (8, 3, 3, 16)),
+            "outputs that are not whole pairs of tiles",
+        ),
+        (
+            "conv_2d_winograd",
+            conv((1, 4, 258, 16), (16, 3, 3, 16)),
+            "rows of outputs that are too long",
+        ),
         ("depthwise_conv_2d_3x3", depthwise(IMAGE, (1, 3, 2, 4)), "not 3x3"),
         ("depthwise_conv_2d_3x3", depthwise(IMAGE, (1, 3, 3, 4), stride=(3, 3)), "stride above 2"),
+        ("depthwise_conv_2d_3x3_rectified", depthwise(IMAGE, (1, 2, 3, 4)), "not 3x3"),
+        ("depthwise_conv_2d_3x3_rectified", depthwise((2, 3, 3, 4), (1, 3, 3, 4)), "batch of 2"),
+        (
+            "depthwise_conv_2d_3x3_rectified",
+            depthwise((1, 3, 3, 3), (1, 3, 3, 3)),
+            "fewer than four channels",
+        ),
+        (
+            "depthwise_conv_2d_3x3_rectified",
+            depthwise((1, 256, 256, 4), (1, 3, 3, 4)),
+            "stride above 2, or lines too long",
+        ),
+        (
+            "depthwise_conv_2d_3x3_rectified",
+            depthwise(IMAGE, (1, 3, 3, 4)),
+            "no requantisation in two instructions",
+        ),
         (
             "depthwise_conv_2d",
             depthwise((1, 33, 33, 1), (1, 33, 33, 1)),
@@ -153,6 +235,13 @@ def test_column_pairs_follow_the_widening() -> None:
     assert column_pairs(5, 1, even=True) == [(0, 2), (1, 3), (4, -1), (-1, -1)]
 
 
+def test_gathered_pairs_join_what_rows_leave_over() -> None:
+    words = [(0, 2), (1, 3), (4, 6), (5, 7), (9, 11), (10, 12), (13, 15), (14, 16)]
+    assert gathered_pairs(2, 9) == [*words, (8, 17)]
+    assert gathered_pairs(1, 5) == [(0, 2), (1, 3), (4, -1)]
+    assert len(gathered_pairs(3, 9)) == 14
+
+
 def smlad(a: int, b: int, total: int) -> int:
     def half(word: int, position: int) -> int:
         return (word >> position & 0xFFFF ^ 0x8000) - 0x8000
@@ -179,7 +268,7 @@ def test_stream_gives_every_sum(seed: int, channels: int, depth: int) -> None:
     folded = fold(with_constant(bound, 1, weights))
     assert why_inexact(folded) == ""
     pairs = column_pairs(depth, 1, even=False)
-    stream = [int(word) for word in pack(folded, pairs)]
+    stream = [int(word) for word in pack(folded, pairs, ends_of(folded))]
     group_words = 4 + 2 * len(pairs) + 12
     assert len(stream) == group_words * -(-channels // 4)
     x = [*rng.integers(-128, 128, depth, dtype=np.int8).tolist(), 0]  # -1 reads the zero
@@ -249,14 +338,34 @@ def test_requantisation_is_exact_where_it_is_taken(
 def test_requantisation_of_every_small_sum(shift: int) -> None:
     """Both roundings, exhaustively: ties of either sign are among these sums."""
     sums = np.arange(-(2**13), 2**13)
-    names = ("multipliers", "addends", "shifts")
     nothing = fold(layer("fully_connected", VECTOR, (1, 1), (1, 1)))
     for multiplier in (2**30, 2**30 + 1, 1518500250, 2**31 - 1):
         addend = (1 << shift - 1) + 3 * (1 << shift)
-        factor = (np.asarray([value]) for value in (multiplier, addend, shift))
-        channels = replace(nothing, **dict(zip(names, factor, strict=True)))
+        channels = replace(
+            nothing,
+            multipliers=np.asarray([multiplier]),
+            addends=np.asarray([addend]),
+            shifts=np.asarray([shift]),
+        )
         exact = multiply_by_quantized_multiplier(sums, multiplier, -shift) + 3
         assert np.array_equal(requantize(channels, sums), np.clip(exact, -128, 127))
+
+
+def test_transformed_filters_give_four_times_the_window() -> None:
+    """A' (U * B' d B) A against the sum it stands for, with the largest numbers there are."""
+    rng = np.random.default_rng(0)
+    ends = np.array([-128, 127])
+    filters = np.concatenate([rng.integers(-128, 128, (20, 3, 3)), rng.choice(ends, (20, 3, 3))])
+    tile = rng.choice(ends, (40, 4, 4))
+    left = np.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]])
+    back = np.array([[1, 1, 1, 0], [0, 1, -1, -1]])
+    positions = left @ tile @ left.T
+    assert np.abs(transformed_filters(filters)).max() < 1 << 15
+    assert np.abs(positions).max() < 1 << 15
+    outputs = back @ (transformed_filters(filters) * positions) @ back.T
+    for y, x in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        direct = (tile[:, y : y + 3, x : x + 3] * filters).sum(axis=(1, 2))
+        assert np.array_equal(outputs[:, y, x], 4 * direct)
 
 
 def test_channel_that_cannot_change_is_made_constant() -> None:

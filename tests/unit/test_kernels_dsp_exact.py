@@ -28,6 +28,13 @@ from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes
 from uhost.ops.fully_connected import FullyConnectedAttributes
 
 ACTIVATIONS = tuple(Activation)
+WEIGHTED = [
+    stem
+    for stem in library("dsp").names()
+    if stem.startswith(("conv_2d", "depthwise_conv_2d", "fully_connected"))
+]
+WINOGRAD_DEPTHS = (16, 16, 20, 24, 32, 36, 64, 80)
+RECTIFIERS = (Activation.NONE, Activation.RELU, Activation.RELU, Activation.RELU6)
 
 
 def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
@@ -36,7 +43,8 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
     def size(low: int, high: int) -> int:
         return int(rng.integers(low, high + 1))
 
-    activation = ACTIVATIONS[size(0, 3)]
+    rectified = stem.endswith(("_rectified", "_small"))
+    activation = (RECTIFIERS if rectified else ACTIVATIONS)[size(0, 3)]
     style = LayerStyle(
         per_channel=bool(rng.random() < 0.7),
         with_bias=bool(rng.random() < 0.9),
@@ -44,6 +52,10 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
         input_zero_point=size(-128, 127),
         output_zero_point=int(rng.choice([-128, 127, size(-128, 127)])),
     )
+    if rectified:
+        style = replace(style, numbers="typical")
+        if activation is Activation.NONE:
+            style = replace(style, output_zero_point=-128)
     name = f"{stem}_{number}"
     pads = [size(0, 4) if rng.random() < 0.5 else 0 for _ in range(4)]
     if stem == "fully_connected":
@@ -54,13 +66,31 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
         x = (size(1, 2), size(1, 6), size(1, 6), size(1, 70))
         plain = replace(PLAIN, activation=activation)
         return layer("conv_2d", plain, x, (size(1, 20), 1, 1, x[3]), style, name)
-    if stem == "conv_2d":
+    if stem == "conv_2d_pointwise_small":
+        x = (1, size(2, 6), size(1, 6), int(rng.choice([8, 16])))
+        plain = replace(PLAIN, activation=activation)
+        return layer("conv_2d", plain, x, (size(1, 20), 1, 1, x[3]), style, name)
+    if stem == "conv_2d_winograd":
+        depth, padding = (
+            int(rng.choice(WINOGRAD_DEPTHS)),
+            Padding2D(*[size(0, 2) for _ in range(4)]),
+        )
+        height = 2 * size(1, 4) + 2 - padding.top - padding.bottom
+        width = 4 * size(1, 3) + 2 - padding.left - padding.right
+        tiled = replace(PLAIN, padding=padding, activation=activation)
+        x, weights = (1, max(height, 1), max(width, 1), depth), (2 * size(1, 8), 3, 3, depth)
+        return layer("conv_2d", tiled, x, weights, style, name)
+    if stem in ("conv_2d", "conv_2d_gathered"):
         x = (1, size(1, 8), size(1, 8), int(rng.choice([1, 2, 3, 4, 7, 8, 12])))
         dilation = (size(1, 3), size(1, 3)) if rng.random() < 0.3 else (1, 1)
         any_conv = Conv2DAttributes(
             (size(1, 4), size(1, 4)), dilation, Padding2D(*pads), activation
         )
         window = (size(1, 5), size(1, 5))
+        if stem == "conv_2d_gathered":
+            any_conv = replace(any_conv, dilation=(1, 1))
+            x = (*x[:3], size(1, 4))
+            window = (size(1, 5), size(-(-4 // x[3]), 5))
         return layer("conv_2d", any_conv, x, (size(1, 14), *window, x[3]), style, name)
     inputs, multiplier = size(1, 11), 1
     if stem == "depthwise_conv_2d_one_input":
@@ -69,6 +99,10 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
     window, strides = (size(1, 6), size(1, 6)), (size(1, 4), size(1, 4))
     if stem == "depthwise_conv_2d_3x3":
         window, strides = (3, 3), (size(1, 2), size(1, 3))
+    if stem == "depthwise_conv_2d_3x3_rectified":
+        window, strides, inputs = (3, 3), (size(1, 2), size(1, 3)), size(4, 11)
+        longest = 60 if rng.random() < 0.2 else 13
+        x = (1, size(1, longest), size(1, longest), inputs)
     lines = DepthwiseConv2DAttributes(strides, (1, 1), Padding2D(*pads), activation)
     return layer("depthwise_conv_2d", lines, x, (1, *window, inputs * multiplier), style, name)
 
@@ -100,7 +134,7 @@ def inputs_of(bound: Layer, rng: np.random.Generator) -> list[NDArray[np.int8]]:
 @pytest.mark.parametrize(
     "compiler", [pytest.param("arm_gcc", marks=pytest.mark.needs("arm_gcc")), "zig"]
 )
-@pytest.mark.parametrize("stem", library("dsp").names())
+@pytest.mark.parametrize("stem", WEIGHTED)
 def test_random_layers_are_exact(stem: str, compiler: str, tmp_path: Path) -> None:
     seed = 1 if compiler == "zig" else 2
     layers = random_calls(stem, 25, seed)
@@ -113,15 +147,25 @@ def test_random_layers_are_exact(stem: str, compiler: str, tmp_path: Path) -> No
 
 
 SAME = Padding2D(1, 1, 1, 1)
+RELU = {"activation": Activation.RELU, "style": LayerStyle(output_zero_point=-128)}
+KEYWORDS = {"stride": (2, 2), "padding": Padding2D(4, 1, 5, 1)}
 BUDGETS = {
     # Layers of the MLPerf Tiny models; limits in hundredths of an instruction per MAC.
-    "pointwise": (conv((1, 25, 5, 64), (64, 1, 1, 64)), 93),
-    "3x3": (conv((1, 16, 16, 32), (32, 3, 3, 32), padding=SAME), 87),
-    "one channel": (
-        conv((1, 49, 10, 1), (64, 10, 4, 1), stride=(2, 2), padding=Padding2D(4, 1, 5, 1)),
-        116,
+    "pointwise": (conv((1, 25, 5, 64), (64, 1, 1, 64), **RELU), 88),
+    "pointwise, linear": (conv((1, 25, 5, 64), (64, 1, 1, 64)), 93),
+    "pointwise, 8 channels": (conv((1, 48, 48, 8), (16, 1, 1, 8), **RELU), 120),
+    "pointwise, 16 channels": (conv((1, 24, 24, 16), (32, 1, 1, 16), **RELU), 104),
+    "3x3, 16 channels": (conv((1, 16, 16, 16), (16, 3, 3, 16), padding=SAME, **RELU), 49),
+    "3x3, 32 channels": (conv((1, 16, 16, 32), (32, 3, 3, 32), padding=SAME), 41),
+    "3x3, stride 2": (conv((1, 17, 17, 32), (64, 3, 3, 32), stride=(2, 2), **RELU), 83),
+    "first layer, 1 channel": (conv((1, 49, 10, 1), (64, 10, 4, 1), **KEYWORDS, **RELU), 108),
+    "first layer, 3 channels": (conv((1, 32, 32, 3), (16, 3, 3, 3), padding=SAME, **RELU), 124),
+    "depthwise": (depthwise((1, 25, 5, 64), (1, 3, 3, 64), padding=SAME, **RELU), 172),
+    "depthwise, linear": (depthwise((1, 25, 5, 64), (1, 3, 3, 64), padding=SAME), 235),
+    "depthwise, stride 2": (
+        depthwise((1, 25, 25, 32), (1, 3, 3, 32), stride=(2, 2), **RELU),
+        290,
     ),
-    "depthwise": (depthwise((1, 25, 5, 64), (1, 3, 3, 64), padding=SAME), 235),
     "vector": (layer("fully_connected", VECTOR, (1, 640), (128, 640)), 94),
 }
 

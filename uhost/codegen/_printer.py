@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from uhost.codegen.environment import render
+from uhost.codegen.environment import render, render_include
 from uhost.codegen.literals import c_type, float_literal, rows
 from uhost.codegen.lowered import Lowered, Params, key_of, pack_params
 from uhost.codegen.names import Names, comment
@@ -99,7 +99,7 @@ class Printer:
                 for name, array in self.arrays.items()
             ],
             "constant_bytes": sum(a.nbytes for a in self.arrays.values()),
-            "includes": [render(f"kernels/include/{name}.h.j2", {}) for name in self._includes],
+            "includes": [render_include(name) for name in self._includes],
             "functions": self._bodies,
         }
 

@@ -68,6 +68,18 @@ def render(template: str, values: Mapping[str, Any]) -> str:
         raise TemplateError(f"{error}", where=_place(template, error)) from error
 
 
+def render_include(include: str) -> str:
+    """Returns the shared piece of C that a kernel names: NAME, or NAME:key=integer,key=integer.
+
+    The integers are what `templates/kernels/include/NAME.h.j2` prints; pieces of one NAME
+    with different integers define different functions.
+    """
+    name, _, arguments = include.partition(":")
+    pairs = (pair.partition("=") for pair in arguments.split(",") if pair)
+    values = {key: int(value) for key, _, value in pairs}
+    return render(f"kernels/include/{name}.h.j2", values)
+
+
 def _place(template: str, error: BaseException) -> str:
     place = template
     trace = error.__traceback__

@@ -60,7 +60,7 @@ class KernelCall:
     Two calls with equal (library, template, values, parameters) share one function.
     `values` are plain Python values (int, str, bool, float, tuples of them).
     `includes` are shared pieces of C (`templates/kernels/include/NAME.h.j2`) the
-    function needs; each is printed once, in the order of the names.
+    function needs, as NAME or NAME:key=integer,…; each is printed once, in their order.
     """
 
     library: str

@@ -4,8 +4,8 @@
  * This file is yours. Use, change and pass it on as you like; no notice is needed.
  * SPDX-License-Identifier: 0BSD
  *
- * same_odd_channels: 1 operator, arena of 672 bytes.
- * Weights and tables: 196 bytes. No allocation, no global state, no recursion.
+ * same_odd_channels: 1 operator, arena of 992 bytes.
+ * Weights and tables: 168 bytes. No allocation, no global state, no recursion.
  */
 #include "model.h"
 
@@ -131,218 +131,157 @@ __attribute__((unused, noinline)) static void uhost_dsp_clamp(int8_t *elements, 
     }
 }
 
-/*
- * One line of outputs of a 3x3 depthwise window, of one channel.
- *
- * The window holds three input lines as halfwords, two elements per word, interleaved:
- * word 0 of lines 0, 1, 2, word 1 of lines 0, 1, 2, ... The lines lie in any rotation, so the
- * rows of weights are loaded in the same one.
- *
- * A channel's record: for each row (w0, w1, w1, w2) as bytes, which SXTB16 turns into the
- * halfword pairs (w0, w1) and (w1, w2); twice the bias; multiplier, addend and shift. Weights
- * are doubled here, so that the sum is 2x, as the doubling high multiply wants it:
- * (SMMLAR(2x, multiplier, addend) - (x < 0)) >> shift rounds half away from zero.
- *
- * r0-r5 weights of lines 0, 1, 2     r6, r7 sums of the even and the odd output
- * r8-r10 elements, then scratch      r11 next elements     r12 output     lr twice the bias
- * stack: multiplier, addend, shift, stride, end of output pairs, outputs
- */
-struct uhost_dsp_line {
-    uint32_t rows[3]; /* offset in the record of the weights for window lines 0, 1, 2 */
-    uint32_t stride;  /* bytes from one output to the next */
-    uint32_t outputs;
+/* What the outputs of some lines have in common, for up to four channels. */
+struct uhost_dsp_windows {
+    uint32_t step;     /* bytes from one output of a line to the next */
+    uint32_t channels;
+    uint32_t lines;
+    uint32_t line_gap; /* bytes from where a line's next output would be to the next line */
+    uint32_t plane;    /* bytes from one channel's input lines to the next channel's */
 };
 
-UHOST_DSP_ASSEMBLER void
-uhost_dsp_depthwise_3x3_stride_1(const uint32_t *window UHOST_DSP_IN_REGISTER,
-                                   const uint32_t *record UHOST_DSP_IN_REGISTER,
-                                   int8_t *output UHOST_DSP_IN_REGISTER,
-                                   const struct uhost_dsp_line *line UHOST_DSP_IN_REGISTER)
-{
-    __asm__ volatile(
-        "push    {r4-r11, lr}\n"
-        "sub     sp, sp, #24\n"
-        "mov     r11, r0\n"
-        "mov     r12, r2\n"
-        "ldm     r3, {r6-r10}\n"
-        "ldr     r0, [r1, r6]\n"
-        "ldr     r2, [r1, r7]\n"
-        "ldr     r4, [r1, r8]\n"
-        "strd    r9, r10, [sp, #12]\n"
-        "str     r10, [sp, #20]\n"
-        "add     r1, r1, #12\n"
-        "ldm     r1, {r6-r8, r10}\n"
-        "mov     lr, r6\n"
-        "strd    r7, r8, [sp]\n"
-        "str     r10, [sp, #8]\n"
-        "sxtb16  r1, r0, ror #8\n"
-        "sxtb16  r0, r0\n"
-        "sadd16  r1, r1, r1\n"
-        "sadd16  r0, r0, r0\n"
-        "sxtb16  r3, r2, ror #8\n"
-        "sxtb16  r2, r2\n"
-        "sadd16  r3, r3, r3\n"
-        "sadd16  r2, r2, r2\n"
-        "sxtb16  r5, r4, ror #8\n"
-        "sxtb16  r4, r4\n"
-        "sadd16  r5, r5, r5\n"
-        "sadd16  r4, r4, r4\n"
-        "ldr     r10, [sp, #20]\n"
-        "bic     r10, r10, #1\n"
-        "mla     r10, r10, r9, r12\n"
-        "str     r10, [sp, #16]\n"
-        "cmp     r12, r10\n"
-        "beq.w   2f\n"
-        "1:\n"
-        "ldm     r11!, {r8-r10}\n"
-        /* even: x0 w0 + x1 w1 + x2 w2, odd: x1 w0 + x2 w1 + x3 w2 */
-        "smlad   r6, r8, r0, lr\n"
-        "smlatb  r7, r8, r0, lr\n"
-        "smlad   r6, r9, r2, r6\n"
-        "smlatb  r7, r9, r2, r7\n"
-        "smlad   r6, r10, r4, r6\n"
-        "smlatb  r7, r10, r4, r7\n"
-        "ldm     r11, {r8-r10}\n"
-        "smlabt  r6, r8, r1, r6\n"
-        "smlad   r7, r8, r1, r7\n"
-        "smlabt  r6, r9, r3, r6\n"
-        "smlad   r7, r9, r3, r7\n"
-        "smlabt  r6, r10, r5, r6\n"
-        "smlad   r7, r10, r5, r7\n"
-        "ldrd    r8, r9, [sp]\n"
-        "add     r10, r9, r6, asr #31\n"
-        "add     r9, r9, r7, asr #31\n"
-        "smmlar  r6, r6, r8, r10\n"
-        "smmlar  r7, r7, r8, r9\n"
-        "ldrd    r8, r9, [sp, #8]\n"
-        "asr     r6, r6, r8\n"
-        "asr     r7, r7, r8\n"
-        "ssat    r6, #8, r6\n"
-        "ssat    r7, #8, r7\n"
-        "ldr     r10, [sp, #16]\n"
-        "strb    r6, [r12]\n"
-        "strb    r7, [r12, r9]\n"
-        "add     r12, r12, r9, lsl #1\n"
-        "cmp     r12, r10\n"
-        "bne.w   1b\n"
-        /* The last output of an odd number. */
-        "2:\n"
-        "ldr     r10, [sp, #20]\n"
-        "tst     r10, #1\n"
-        "beq     3f\n"
-        "ldm     r11!, {r8-r10}\n"
-        "smlad   r6, r8, r0, lr\n"
-        "smlad   r6, r9, r2, r6\n"
-        "smlad   r6, r10, r4, r6\n"
-        "ldm     r11, {r8-r10}\n"
-        "smlabt  r6, r8, r1, r6\n"
-        "smlabt  r6, r9, r3, r6\n"
-        "smlabt  r6, r10, r5, r6\n"
-        "ldm     sp, {r8-r10}\n"
-        "add     r9, r9, r6, asr #31\n"
-        "smmlar  r6, r6, r8, r9\n"
-        "asr     r6, r6, r10\n"
-        "ssat    r6, #8, r6\n"
-        "strb    r6, [r12]\n"
-        "3:\n"
-        "add     sp, sp, #24\n"
-        "pop     {r4-r11, pc}\n");
-}
+/*
+ * 3x3 depthwise windows over lines of 6 outputs, of layers with a fused ReLU.
+ *
+ * The window holds lines of halfwords, 20 bytes apart, in one plane per channel. A channel's
+ * record: for each line bytes (w1, w0, w2, w1), which become the halfword pairs 256 * (w0, w1)
+ * and 256 * (w1, w2); addend; 256 times the bias; multiplier. Sums are 256-fold, which the last
+ * shift of 6 + 8 undoes; see uhost_dsp_product for SMMLA and SSAT.
+ *
+ * r0-r5 weights of the three lines     r6, r7 sums of an even and an odd output
+ * r8, r9 elements, then scratch        r10 next elements, of the last line
+ * r11 next output                      r12 256 times the bias     lr multiplier
+ * stack: addend, step, last line of the window, record, output, windows, end of the pairs,
+ * lines left, channels left
+ */
 
 UHOST_DSP_ASSEMBLER void
-uhost_dsp_depthwise_3x3_stride_2(const uint32_t *window UHOST_DSP_IN_REGISTER,
-                                   const uint32_t *record UHOST_DSP_IN_REGISTER,
-                                   int8_t *output UHOST_DSP_IN_REGISTER,
-                                   const struct uhost_dsp_line *line UHOST_DSP_IN_REGISTER)
+uhost_dsp_depthwise_3x3_6_pitch_20_stride_11_shift_6(
+    const uint32_t *last_line UHOST_DSP_IN_REGISTER, const uint32_t *record UHOST_DSP_IN_REGISTER,
+    int8_t *output UHOST_DSP_IN_REGISTER,
+    const struct uhost_dsp_windows *windows UHOST_DSP_IN_REGISTER)
 {
     __asm__ volatile(
         "push    {r4-r11, lr}\n"
-        "sub     sp, sp, #24\n"
-        "mov     r11, r0\n"
-        "mov     r12, r2\n"
-        "ldm     r3, {r6-r10}\n"
-        "ldr     r0, [r1, r6]\n"
-        "ldr     r2, [r1, r7]\n"
-        "ldr     r4, [r1, r8]\n"
-        "strd    r9, r10, [sp, #12]\n"
-        "str     r10, [sp, #20]\n"
-        "add     r1, r1, #12\n"
-        "ldm     r1, {r6-r8, r10}\n"
-        "mov     lr, r6\n"
-        "strd    r7, r8, [sp]\n"
-        "str     r10, [sp, #8]\n"
-        "sxtb16  r1, r0, ror #8\n"
-        "sxtb16  r0, r0\n"
-        "sadd16  r1, r1, r1\n"
-        "sadd16  r0, r0, r0\n"
-        "sxtb16  r3, r2, ror #8\n"
-        "sxtb16  r2, r2\n"
-        "sadd16  r3, r3, r3\n"
-        "sadd16  r2, r2, r2\n"
-        "sxtb16  r5, r4, ror #8\n"
-        "sxtb16  r4, r4\n"
-        "sadd16  r5, r5, r5\n"
-        "sadd16  r4, r4, r4\n"
-        "ldr     r10, [sp, #20]\n"
-        "bic     r10, r10, #1\n"
-        "mla     r10, r10, r9, r12\n"
-        "str     r10, [sp, #16]\n"
-        "cmp     r12, r10\n"
-        "beq.w   2f\n"
+        "sub     sp, sp, #36\n"
+        "ldrd    r4, r5, [r3]\n"
+        "strd    r4, r0, [sp, #4]\n"
+        "strd    r1, r2, [sp, #12]\n"
+        "str     r3, [sp, #20]\n"
+        "str     r5, [sp, #32]\n"
+        /* Of a channel: the record, then the weights times 256. */
         "1:\n"
-        "ldm     r11!, {r8-r10}\n"
-        /* even: x0 w0 + x1 w1 + x2 w2, odd: x2 w0 + x3 w1 + x4 w2 */
-        "smlad   r6, r8, r0, lr\n"
-        "smlad   r6, r9, r2, r6\n"
-        "smlad   r6, r10, r4, r6\n"
-        "ldm     r11!, {r8-r10}\n"
-        "smlabt  r6, r8, r1, r6\n"
-        "smlad   r7, r8, r0, lr\n"
-        "smlabt  r6, r9, r3, r6\n"
-        "smlad   r7, r9, r2, r7\n"
-        "smlabt  r6, r10, r5, r6\n"
-        "smlad   r7, r10, r4, r7\n"
-        "ldm     r11, {r8-r10}\n"
-        "smlabt  r7, r8, r1, r7\n"
-        "smlabt  r7, r9, r3, r7\n"
-        "smlabt  r7, r10, r5, r7\n"
-        "ldrd    r8, r9, [sp]\n"
-        "add     r10, r9, r6, asr #31\n"
-        "add     r9, r9, r7, asr #31\n"
-        "smmlar  r6, r6, r8, r10\n"
-        "smmlar  r7, r7, r8, r9\n"
-        "ldrd    r8, r9, [sp, #8]\n"
-        "asr     r6, r6, r8\n"
-        "asr     r7, r7, r8\n"
-        "ssat    r6, #8, r6\n"
-        "ssat    r7, #8, r7\n"
-        "ldr     r10, [sp, #16]\n"
-        "strb    r6, [r12]\n"
-        "strb    r7, [r12, r9]\n"
-        "add     r12, r12, r9, lsl #1\n"
-        "cmp     r12, r10\n"
-        "bne.w   1b\n"
-        /* The last output of an odd number. */
+        "ldr     r11, [sp, #12]\n"
+        "ldm     r11!, {r0, r2, r4, r8, r12, lr}\n"
+        "str     r11, [sp, #12]\n"
+        "str     r8, [sp]\n"
+        "lsl     r1, r0, #8\n"
+        "and     r0, r0, #0xFF00FF00\n"
+        "and     r1, r1, #0xFF00FF00\n"
+        "lsl     r3, r2, #8\n"
+        "and     r2, r2, #0xFF00FF00\n"
+        "and     r3, r3, #0xFF00FF00\n"
+        "lsl     r5, r4, #8\n"
+        "and     r4, r4, #0xFF00FF00\n"
+        "and     r5, r5, #0xFF00FF00\n"
+        "ldr     r9, [sp, #20]\n"
+        "ldr     r10, [sp, #8]\n"
+        "ldr     r11, [sp, #16]\n"
+        "ldr     r8, [r9, #8]\n"
+        "str     r8, [sp, #28]\n"
+        /* Of a line: pairs of outputs, then the last of an odd number. */
         "2:\n"
-        "ldr     r10, [sp, #20]\n"
-        "tst     r10, #1\n"
-        "beq     3f\n"
-        "ldm     r11!, {r8-r10}\n"
-        "smlad   r6, r8, r0, lr\n"
-        "smlad   r6, r9, r2, r6\n"
-        "smlad   r6, r10, r4, r6\n"
-        "ldm     r11, {r8-r10}\n"
-        "smlabt  r6, r8, r1, r6\n"
+        "ldrd    r8, r9, [r10, #-40]\n"
+        "smlad   r6, r8, r0, r12\n"
+        "smlatb  r7, r8, r0, r12\n"
+        "smlad   r7, r9, r1, r7\n"
+        "smlabt  r6, r9, r1, r6\n"
+        "ldrd    r8, r9, [r10, #-20]\n"
+        "smlad   r6, r8, r2, r6\n"
+        "smlatb  r7, r8, r2, r7\n"
+        "smlad   r7, r9, r3, r7\n"
         "smlabt  r6, r9, r3, r6\n"
-        "smlabt  r6, r10, r5, r6\n"
-        "ldm     sp, {r8-r10}\n"
-        "add     r9, r9, r6, asr #31\n"
-        "smmlar  r6, r6, r8, r9\n"
-        "asr     r6, r6, r10\n"
-        "ssat    r6, #8, r6\n"
-        "strb    r6, [r12]\n"
-        "3:\n"
-        "add     sp, sp, #24\n"
+        "ldrd    r8, r9, [r10], #4\n"
+        "smlad   r6, r8, r4, r6\n"
+        "smlatb  r7, r8, r4, r7\n"
+        "smlad   r7, r9, r5, r7\n"
+        "smlabt  r6, r9, r5, r6\n"
+        "ldrd    r8, r9, [sp]\n"
+        "smmla   r6, r6, lr, r8\n"
+        "smmla   r7, r7, lr, r8\n"
+        "ssat    r6, #8, r6, asr #14\n"
+        "ssat    r7, #8, r7, asr #14\n"
+        "strb    r6, [r11]\n"
+        "strb    r7, [r11, r9]\n"
+        "add     r11, r11, r9, lsl #1\n"
+        "ldrd    r8, r9, [r10, #-40]\n"
+        "smlad   r6, r8, r0, r12\n"
+        "smlatb  r7, r8, r0, r12\n"
+        "smlad   r7, r9, r1, r7\n"
+        "smlabt  r6, r9, r1, r6\n"
+        "ldrd    r8, r9, [r10, #-20]\n"
+        "smlad   r6, r8, r2, r6\n"
+        "smlatb  r7, r8, r2, r7\n"
+        "smlad   r7, r9, r3, r7\n"
+        "smlabt  r6, r9, r3, r6\n"
+        "ldrd    r8, r9, [r10], #4\n"
+        "smlad   r6, r8, r4, r6\n"
+        "smlatb  r7, r8, r4, r7\n"
+        "smlad   r7, r9, r5, r7\n"
+        "smlabt  r6, r9, r5, r6\n"
+        "ldrd    r8, r9, [sp]\n"
+        "smmla   r6, r6, lr, r8\n"
+        "smmla   r7, r7, lr, r8\n"
+        "ssat    r6, #8, r6, asr #14\n"
+        "ssat    r7, #8, r7, asr #14\n"
+        "strb    r6, [r11]\n"
+        "strb    r7, [r11, r9]\n"
+        "add     r11, r11, r9, lsl #1\n"
+        "ldrd    r8, r9, [r10, #-40]\n"
+        "smlad   r6, r8, r0, r12\n"
+        "smlatb  r7, r8, r0, r12\n"
+        "smlad   r7, r9, r1, r7\n"
+        "smlabt  r6, r9, r1, r6\n"
+        "ldrd    r8, r9, [r10, #-20]\n"
+        "smlad   r6, r8, r2, r6\n"
+        "smlatb  r7, r8, r2, r7\n"
+        "smlad   r7, r9, r3, r7\n"
+        "smlabt  r6, r9, r3, r6\n"
+        "ldrd    r8, r9, [r10], #4\n"
+        "smlad   r6, r8, r4, r6\n"
+        "smlatb  r7, r8, r4, r7\n"
+        "smlad   r7, r9, r5, r7\n"
+        "smlabt  r6, r9, r5, r6\n"
+        "ldrd    r8, r9, [sp]\n"
+        "smmla   r6, r6, lr, r8\n"
+        "smmla   r7, r7, lr, r8\n"
+        "ssat    r6, #8, r6, asr #14\n"
+        "ssat    r7, #8, r7, asr #14\n"
+        "strb    r6, [r11]\n"
+        "strb    r7, [r11, r9]\n"
+        "add     r11, r11, r9, lsl #1\n"
+        "ldr     r9, [sp, #20]\n"
+        "ldr     r8, [sp, #28]\n"
+        "add     r10, r10, #8\n"
+        "ldr     r9, [r9, #12]\n"
+        "subs    r8, r8, #1\n"
+        "add     r11, r11, r9\n"
+        "str     r8, [sp, #28]\n"
+        "bne.w   2b\n"
+        /* The next channel. */
+        "ldr     r9, [sp, #20]\n"
+        "ldr     r8, [sp, #8]\n"
+        "ldr     r9, [r9, #16]\n"
+        "add     r8, r8, r9\n"
+        "str     r8, [sp, #8]\n"
+        "ldr     r8, [sp, #16]\n"
+        "add     r8, r8, #1\n"
+        "str     r8, [sp, #16]\n"
+        "ldr     r8, [sp, #32]\n"
+        "subs    r8, r8, #1\n"
+        "str     r8, [sp, #32]\n"
+        "bne.w   1b\n"
+        "add     sp, sp, #36\n"
         "pop     {r4-r11, pc}\n");
 }
 
@@ -424,104 +363,133 @@ UHOST_DSP_INLINE void uhost_dsp_fill(uint32_t *line, uint32_t pitch, uint32_t wo
     }
 }
 
+/*
+ * Lines of four channels, apart: halfwords, two elements per word, out of pixels with channels
+ * last. Every channel has a plane, in which its lines follow one another.
+ */
+struct uhost_dsp_split {
+    uint32_t plane; /* bytes from one channel's lines to the next channel's */
+    uint32_t step;  /* bytes from one pixel of a line to the next */
+    uint32_t pairs; /* bytes of the words that take two pixels */
+    uint32_t ends;  /* bit 0: a pixel before them, in a high half; bit 1: one after them */
+};
+
+/*
+ * Splits one line. `line` is where its first pixel goes, in the first channel's plane.
+ *
+ * r0 word of the line     r1 pixel      r2 plane     lr three planes     r3 step
+ * r4-r9 two pixels        r12 end of the pairs       r10 ends
+ */
+UHOST_DSP_ASSEMBLER void
+uhost_dsp_split_line(uint32_t *line UHOST_DSP_IN_REGISTER,
+                     const int8_t *pixel UHOST_DSP_IN_REGISTER,
+                     const struct uhost_dsp_split *split UHOST_DSP_IN_REGISTER)
+{
+    __asm__ volatile(
+        "push    {r4-r10, lr}\n"
+        "ldr     r10, [r2, #12]\n"
+        "ldr     r12, [r2, #8]\n"
+        "ldrd    r2, r3, [r2]\n"
+        "add     lr, r2, r2, lsl #1\n"
+        "tst     r10, #1\n"
+        "beq     1f\n"
+        "ldr     r4, [r1]\n"
+        "add     r1, r1, r3\n"
+        "sxtb16  r6, r4\n"
+        "sxtb16  r7, r4, ror #8\n"
+        "add     r8, r0, #2\n"
+        "strh    r6, [r8]\n"
+        "strh    r7, [r8, r2]\n"
+        "lsr     r6, r6, #16\n"
+        "lsr     r7, r7, #16\n"
+        "strh    r6, [r8, r2, lsl #1]\n"
+        "strh    r7, [r8, lr]\n"
+"add     r0, r0, #4\n"
+        "1:\n"
+        "add     r12, r12, r0\n"
+        "cmp     r0, r12\n"
+        "beq     3f\n"
+        "2:\n"
+        "ldr     r4, [r1]\n"
+        "ldr     r5, [r1, r3]\n"
+        "add     r1, r1, r3, lsl #1\n"
+        /* Channels 0 and 2, then 1 and 3, of both pixels. */
+        "sxtb16  r6, r4\n"
+        "sxtb16  r7, r5\n"
+        "sxtb16  r4, r4, ror #8\n"
+        "sxtb16  r5, r5, ror #8\n"
+        /* The two pixels of each channel. */
+        "pkhbt   r8, r6, r7, lsl #16\n"
+        "pkhbt   r9, r4, r5, lsl #16\n"
+        "pkhtb   r7, r7, r6, asr #16\n"
+        "pkhtb   r5, r5, r4, asr #16\n"
+        "str     r9, [r0, r2]\n"
+        "str     r7, [r0, r2, lsl #1]\n"
+        "str     r5, [r0, lr]\n"
+        "str     r8, [r0], #4\n"
+        "cmp     r0, r12\n"
+        "bne     2b\n"
+        "3:\n"
+        "tst     r10, #2\n"
+        "beq     4f\n"
+        "ldr     r4, [r1]\n"
+        "add     r1, r1, r3\n"
+        "sxtb16  r6, r4\n"
+        "sxtb16  r7, r4, ror #8\n"
+        "add     r8, r0, #0\n"
+        "strh    r6, [r8]\n"
+        "strh    r7, [r8, r2]\n"
+        "lsr     r6, r6, #16\n"
+        "lsr     r7, r7, #16\n"
+        "strh    r6, [r8, r2, lsl #1]\n"
+        "strh    r7, [r8, lr]\n"
+"4:\n"
+        "pop     {r4-r10, pc}\n");
+}
+
 /* ---- Weights and tables ------------------------------------------------------------------- */
 
-static const uint32_t depthwise_conv_2d_records[49] = {
-    2298281213u, 3296163718u, 892284885, 4294959688u, 1550113416, 896, 8, 2622509292u, 478775651,
-    1453170032, 4294912362u, 1143214502, 896, 8, 980513268, 314161509, 1991751434, 5688,
-    1907580127, 896, 8, 3874155211u, 3785926731u, 2319203328u, 4294950682u, 1245657012, 896, 8,
-    1126244767, 3663551944u, 3735200325u, 4294955648u, 1416222556, 896, 8, 1326518667, 3622891526u,
-    3289979342u, 26314, 1170842884, 896, 8, 3497161381u, 251592243, 390415630, 47792, 1167825075,
-    896, 8,
+static const uint32_t depthwise_conv_2d_records[42] = {
+    4236836348u, 2009368183, 792057135, 57376, 4293993472u, 775056708, 1352461392, 2300339081u,
+    2639687837u, 57376, 4287935744u, 571607251, 1899689073, 3104990649u, 3077966519u, 57376,
+    728064, 953790064, 3940994026u, 2833337256u, 1015676988, 57376, 4292840704u, 622828506,
+    558079777, 1574619229, 2732475810u, 57376, 4293476352u, 708111278, 290425617, 4040623856u,
+    432328217, 57374, 3368192, 585421442, 1926276466, 4262343678u, 1159138885, 57376, 6117376,
+    583912538,
 };
 
 /* ---- Kernels ------------------------------------------------------------------------------ */
 
 /*
- * 3x3 depthwise window over 5 lines of 6 elements, 7 channels. Of four channels at a time,
- * three lines are kept in the window as halfwords, in a ring.
+ * 3x3 depthwise window over 5 lines of 6 elements, 7 channels, with a fused ReLU. Of four
+ * channels at a time, the input lines of all output lines are split into halfwords.
  */
-UHOST_KERNEL void depthwise_conv_2d_3x3(
+UHOST_KERNEL void depthwise_conv_2d_3x3_rectified(
     const int8_t *input,
     const uint32_t *records,
     int8_t *output,
-    uint32_t *window)
+    uint32_t *planes)
 {
-    struct uhost_dsp_line shape = { { 0 }, 35, 6 };
+    static const struct uhost_dsp_split split = {
+        140, 35, 8, 3
+    };
+    struct uhost_dsp_windows windows = {
+        35, 4, 5, (uint32_t)-203, 140
+    };
 
-    uhost_dsp_fill(window, 1, 60, 0xFFFBFFFBu);
-    for (uint32_t group = 0; group < 4; group += 4) {
-        int32_t next = -1;
-        uint32_t slot = 0;
-        uint32_t first = 0;
-        int8_t *outputs = output + group;
+    uhost_dsp_fill(planes, 1, 140, 0xFFFBFFFBu);
+    for (int32_t channel = 0; channel < 7; channel += 4) {
+        /* The last group splits channels of the one before again, and passes them over. */
+        const int32_t group = channel < 3 ? channel : 3;
 
-        for (int32_t line = 0; line < 5; line++) {
-            for (; next < line * 1 + 2; next++) {
-                uint32_t *const lines = window + slot;
-
-                slot = slot == 2 ? 0 : slot + 1;
-                if (next >= 0 && next < 5) {
-                    const int8_t *const pixels = input + next * 7 + group;
-                    const uint32_t odd = 1;
-
-                    uhost_dsp_split_four(lines, 3, 15, odd, pixels, 35, 6);
-                } else {
-                    for (uint32_t channel = 0; channel < 4; channel++) {
-                        uhost_dsp_fill(lines + channel * 15, 3, 5, 0xFFFBFFFBu);
-                    }
-                }
-            }
-            shape.rows[first] = 0;
-            shape.rows[(first + 1) % 3] = 4;
-            shape.rows[(first + 2) % 3] = 8;
-            for (uint32_t channel = 0; channel < 4; channel++) {
-                const uint32_t *const record = records + (group + channel) * 7;
-                const uint32_t *const lines = window + channel * 15;
-
-                uhost_dsp_depthwise_3x3_stride_1(lines, record, outputs + channel, &shape);
-            }
-            first = (first + 1) % 3;
-            outputs += 7;
+        windows.channels = (uint32_t)(4 - (channel - group));
+        for (int32_t y = 0; y < 5; y++) {
+            uhost_dsp_split_line(planes + (y + 1) * 5,
+                                 input + y * 7 + group, &split);
         }
-    }
-    for (uint32_t group = 4; group < 7; group += 3) {
-        int32_t next = -1;
-        uint32_t slot = 0;
-        uint32_t first = 0;
-        int8_t *outputs = output + group;
-
-        for (int32_t line = 0; line < 5; line++) {
-            for (; next < line * 1 + 2; next++) {
-                uint32_t *const lines = window + slot;
-
-                slot = slot == 2 ? 0 : slot + 1;
-                if (next >= 0 && next < 5) {
-                    const int8_t *const pixels = input + next * 7 + group;
-                    const uint32_t odd = 1;
-
-                    for (uint32_t channel = 0; channel < 3; channel++) {
-                        uhost_dsp_split_one(lines + channel * 15, 3, odd, pixels + channel,
-                                            35, 6);
-                    }
-                } else {
-                    for (uint32_t channel = 0; channel < 3; channel++) {
-                        uhost_dsp_fill(lines + channel * 15, 3, 5, 0xFFFBFFFBu);
-                    }
-                }
-            }
-            shape.rows[first] = 0;
-            shape.rows[(first + 1) % 3] = 4;
-            shape.rows[(first + 2) % 3] = 8;
-            for (uint32_t channel = 0; channel < 3; channel++) {
-                const uint32_t *const record = records + (group + channel) * 7;
-                const uint32_t *const lines = window + channel * 15;
-
-                uhost_dsp_depthwise_3x3_stride_1(lines, record, outputs + channel, &shape);
-            }
-            first = (first + 1) % 3;
-            outputs += 7;
-        }
+        uhost_dsp_depthwise_3x3_6_pitch_20_stride_11_shift_6(
+            planes + 10 + (channel - group) * 35, records + channel * 6,
+            output + channel, &windows);
     }
     uhost_dsp_clamp(output, 210, 3, 127);
 }
@@ -542,10 +510,10 @@ enum same_odd_channels_status same_odd_channels_run(void *memory)
     }
 
     /* 0: DEPTHWISE_CONV_2D -> 1x6x5x7, output */
-    depthwise_conv_2d_3x3(
-        (const int8_t *)(arena + 240),
+    depthwise_conv_2d_3x3_rectified(
+        (const int8_t *)(arena + 560),
         depthwise_conv_2d_records,
-        (int8_t *)(arena + 456),
+        (int8_t *)(arena + 776),
         (uint32_t *)(arena + 0));
 
     return SAME_ODD_CHANNELS_OK;
@@ -560,10 +528,10 @@ enum same_odd_channels_status same_odd_channels_run_operator(void *memory, uint3
     }
     switch (index) {
     case 0: /* DEPTHWISE_CONV_2D */
-        depthwise_conv_2d_3x3(
-            (const int8_t *)(arena + 240),
+        depthwise_conv_2d_3x3_rectified(
+            (const int8_t *)(arena + 560),
             depthwise_conv_2d_records,
-            (int8_t *)(arena + 456),
+            (int8_t *)(arena + 776),
             (uint32_t *)(arena + 0));
         break;
     default:

@@ -130,18 +130,25 @@ UHOST_DSP_INLINE int8_t uhost_dsp_requantize(int32_t sum, const uint32_t *factor
  * The stream for four channels (A0, B0, A1, B1):
  *     bA0, 256 * bB0 + bA0, bA1, 256 * bB1 + bA1          folded biases
  *     word(A0, B0), word(A1, B1)                           for each K pair
- *     multiplier, addend, shift                            for A0, B0, A1, B1
+ *     requantisation                                       of A0, B0, A1, B1
  *
- * Requantisation of the sum x: SMMLAR(2x, multiplier, addend) is the rounding doubling high
- * multiply, with half of the divisor and the output's zero point in units of it added on
- * top. Subtracting 1 where x is negative makes the following shift round half away from
- * zero. SSAT saturates to int8.
+ * Requantisation of the sum x, in general, from multiplier, addend and shift:
+ * SMMLAR(2x, multiplier, addend) is the rounding doubling high multiply, with half of the
+ * divisor and the output's zero point in units of it added on top. Subtracting 1 where x is
+ * negative makes the following shift round half away from zero. SSAT saturates to int8.
+ *
+ * Of layers with a fused ReLU, from multiplier and addend: SMMLA, then SSAT with the layer's
+ * shift, which is part of the functions' names. The compiler has chosen the numbers, and
+ * changed biases by a little, such that the result is the same for every sum that the
+ * weights can give. Sums of B are used as they are, times 256.
  */
 struct uhost_dsp_product {
     uint32_t pairs;    /* K pairs of a column */
     uint32_t channels; /* output channels, a multiple of 4 */
     uint32_t stride;   /* bytes from one pixel's outputs to the next one's */
 };
+
+/* Products of two pixels, or one, by four channels. */
 
 /*
  * Two pixels by four channels. `columns` has the K pairs of both pixels interleaved:

@@ -13,7 +13,7 @@ stand for that of the product: they differ only where x < 0 and the product is 0
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._quantize import channel_bias, channel_weights, conv_requantization
 from uhost.numerics.fixed_point import activation_range, multiply_by_quantized_multiplier
+from uhost.numerics.requantization import RectifiedForm, Staircase, rectified_form
 
 Integers = NDArray[np.int64]
 
@@ -45,11 +46,36 @@ class Channels:
     shifts: Integers
     lowest_sum: Integers
     highest_sum: Integers
+    zero_point: int
+    clamp: tuple[int, int]
 
     @property
     def reach(self) -> Integers:
         """The largest absolute value of each channel's sum."""
         return np.maximum(np.abs(self.lowest_sum), np.abs(self.highest_sum))
+
+    def rectified(self, left_shifts: Integers) -> RectifiedForm | None:
+        """Returns the layer's two-instruction form, or None if it has none.
+
+        `left_shifts` are the bits by which the kernel's sums of each channel are shifted.
+        """
+        form = rectified_form(
+            Staircase(
+                self.multipliers,
+                self.shifts,
+                self.zero_point,
+                *self.clamp,
+                self.lowest_sum,
+                self.highest_sum,
+            ),
+            left_shifts,
+        )
+        if form is None:
+            return None
+        constant = (self.multipliers == 0) & (self.lowest_sum == self.highest_sum)
+        outputs = self.addends >> self.shifts
+        addends = np.where(constant, outputs << (form.shift + left_shifts), form.addends)
+        return replace(form, addends=addends)
 
     def why_inexact(self) -> str:
         """Returns "" if the form above is exact for every input, or the reason it may not be."""
@@ -116,4 +142,6 @@ def fold(bound: BoundOperator[Any]) -> Channels:
         shifts=np.where(constant, 1, shifts),
         lowest_sum=np.where(constant, 0, lowest),
         highest_sum=np.where(constant, 0, highest),
+        zero_point=zero_point,
+        clamp=(low, high),
     )

@@ -24,6 +24,14 @@ class Lines:
     along: Axis
     are_columns: bool
 
+    def row_steps(self, channels: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Returns the bytes from line to line and along a line, of input and of output."""
+        row, output_row = channels * self.along.size, channels * self.along.output
+        if not self.are_columns:
+            return (row, channels), (output_row, channels)
+        row, output_row = channels * self.across.size, channels * self.across.output
+        return (channels, row), (channels, output_row)
+
 
 def image_lines(bound: BoundOperator[DepthwiseConv2DAttributes]) -> list[Lines]:
     """Returns both ways to cut the image into lines, the one with fewer lines first."""
@@ -43,12 +51,12 @@ def why_not_lines(bound: BoundOperator[DepthwiseConv2DAttributes]) -> str:
         return "dilation"
     if bound.input(0).shape[0] != 1:
         return f"batch of {bound.input(0).shape[0]}"
-    if any(_needed(axis) <= axis.before for axis in window_axes(bound)):
+    if any(needed_elements(axis) <= axis.before for axis in window_axes(bound)):
         return "no window reaches the image"
     return fold(bound).why_inexact()
 
 
-def _needed(axis: Axis) -> int:
+def needed_elements(axis: Axis) -> int:
     """Returns the elements of the padded axis from its first to the last that is read."""
     return (axis.output - 1) * axis.stride + axis.window
 
@@ -77,15 +85,12 @@ def lines_call(
     """
     across, along = lines.across, lines.along
     channels = bound.output.shape[3]
-    needed = _needed(along)
+    needed = needed_elements(along)
     # One element more than needed: windows are read in whole words.
     line_words = needed // 2 + 1
     plane_words = line_words * across.window
     window_words = plane_words * min(channels, 4)
-    row_step = channels * (across.size if lines.are_columns else along.size)
-    output_row_step = channels * (across.output if lines.are_columns else along.output)
-    input_steps = (row_step, channels)
-    output_steps = (output_row_step, channels)
+    input_steps, output_steps = lines.row_steps(channels)
     lowest, highest = clamp_range(bound)
     clamped = (lowest, highest) != (-128, 127)
     values: dict[str, Any] = {
@@ -96,8 +101,8 @@ def lines_call(
         "window": (across.window, along.window),
         "stride": (across.stride, along.stride),
         "before": (across.before, along.before),
-        "input_steps": input_steps[::-1] if lines.are_columns else input_steps,
-        "output_steps": output_steps[::-1] if lines.are_columns else output_steps,
+        "input_steps": input_steps,
+        "output_steps": output_steps,
         "line_words": line_words,
         "pitch_words": across.window if interleaved else 1,
         "slot_words": 1 if interleaved else line_words,

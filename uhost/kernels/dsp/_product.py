@@ -6,6 +6,7 @@ The format is described in `templates/kernels/include/dsp_product.h.j2`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, KernelCall, Parameter
-from uhost.kernels.dsp._channels import Channels, Integers, clamp_range
+from uhost.kernels.dsp._channels import Channels, Integers
 
 ABSENT = -1
 """Stands for the missing half of a K pair; its weight is zero."""
@@ -54,7 +55,31 @@ def why_inexact(channels: Channels) -> str:
     return ""
 
 
-def pack(channels: Channels, pairs: Pairs) -> NDArray[np.uint32]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Ends:
+    """How the sums of a layer become outputs: numbers per channel, and the layer's shift.
+
+    `words` is (channel, word). `shift` is 0 for the general form, whose words are multiplier,
+    addend and shift; of the rectified form they are multiplier and addend.
+    """
+
+    words: Integers
+    bias: Integers
+    shift: int
+
+
+def ends_of(channels: Channels) -> Ends:
+    """Returns the rectified form where the layer has one, and the general form otherwise."""
+    # Sums of every second channel come out times 256.
+    form = channels.rectified(np.arange(len(channels.bias)) % 2 * 8)
+    if form is None:
+        words = np.stack([channels.multipliers, channels.addends, channels.shifts], axis=1)
+        return Ends(words, channels.bias, 0)
+    words = np.stack([form.multipliers, form.addends], axis=1)
+    return Ends(words, channels.bias + form.bias_changes, form.shift)
+
+
+def pack(channels: Channels, pairs: Pairs, ends: Ends) -> NDArray[np.uint32]:
     """Returns the weight stream of all channels, padded with zeros to a multiple of four."""
     order = np.asarray(pairs)
     # One more column, of zeros: index -1 reads it.
@@ -62,15 +87,14 @@ def pack(channels: Channels, pairs: Pairs) -> NDArray[np.uint32]:
     first, second = _channel_pairs(weights)
     halves = 256 * second + first
     words = (halves[:, order[:, 0]] & 0xFFFF) | (halves[:, order[:, 1]] & 0xFFFF) << 16
-    bias_first, bias_second = _channel_pairs(_padded(channels.bias))
+    bias_first, bias_second = _channel_pairs(_padded(ends.bias))
     starts = np.stack([bias_first, 256 * bias_second + bias_first], axis=1)
-    ends = np.stack([channels.multipliers, channels.addends, channels.shifts], axis=1)
     groups = len(weights) // 4
     stream = np.concatenate(
         [
             starts.reshape(groups, 4),
             words.reshape(groups, 2, -1).transpose(0, 2, 1).reshape(groups, -1),
-            _padded(ends).reshape(groups, 12),
+            _padded(ends.words).reshape(groups, -1),
         ],
         axis=1,
     )
@@ -120,8 +144,9 @@ def product_call(
     includes: Sequence[str] = (),
 ) -> KernelCall:
     """Returns the call of a kernel built around `uhost_dsp_product`."""
-    lowest, highest = clamp_range(bound)
+    lowest, highest = channels.clamp
     clamped = (lowest, highest) != (-128, 127)
+    ends = ends_of(channels)
     return KernelCall(
         library="dsp",
         template=template,
@@ -129,6 +154,8 @@ def product_call(
             **values,
             "channels": len(channels.weights),
             "pairs": len(pairs),
+            "group_words": 4 + 2 * len(pairs) + 4 * ends.words.shape[1],
+            "suffix": f"_shift_{ends.shift}" if ends.shift else "",
             "clamped": clamped,
             "lowest": lowest,
             "highest": highest,
@@ -139,11 +166,12 @@ def product_call(
             Parameter("output", "int8_t *", "output"),
             Parameter("columns", "uint32_t *", "scratch"),
         ),
-        constants=(Constant("weights", pack(channels, pairs)),),
+        constants=(Constant("weights", pack(channels, pairs, ends)),),
         scratch_bytes=scratch_bytes,
         includes=(
             "dsp",
             "dsp_product",
+            f"dsp_product_tiles:shift={ends.shift}",
             "dsp_widen",
             *(("dsp_clamp",) if clamped else ()),
             *includes,

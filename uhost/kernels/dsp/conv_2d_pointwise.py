@@ -10,7 +10,8 @@ from uhost.ops._op import Padding2D
 from uhost.ops.conv_2d import Conv2DAttributes
 
 
-def _supports(bound: BoundOperator[Conv2DAttributes]) -> str:
+def why_not_pointwise(bound: BoundOperator[Conv2DAttributes]) -> str:
+    """Returns "" for an int8 layer whose outputs each read one pixel, in order, or the reason."""
     reason = why_not_int8(bound)
     if reason:
         return reason
@@ -21,7 +22,11 @@ def _supports(bound: BoundOperator[Conv2DAttributes]) -> str:
         return "padding"
     if weights.shape[3] != bound.input(0).shape[3]:
         return "grouped"
-    return why_inexact(fold(bound))
+    return ""
+
+
+def _supports(bound: BoundOperator[Conv2DAttributes]) -> str:
+    return why_not_pointwise(bound) or why_inexact(fold(bound))
 
 
 def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:

@@ -1,0 +1,57 @@
+"""What the SIMD poolings share: the layers they take, and the values of their templates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from uhost.ir.dtype import DType
+from uhost.ir.graph import BoundOperator
+from uhost.kernels._kernel import KernelCall, Parameter
+from uhost.numerics.fixed_point import activation_range
+from uhost.ops._pooling import window_axes
+
+
+def why_not_pooled(bound: BoundOperator[Any], channels: int) -> str:
+    """Returns "" for int8 windows on the image, of this many channels or more, or the reason."""
+    x = bound.input(0)
+    if x.dtype is not DType.INT8:
+        return f"{x.dtype} input"
+    if x.shape[0] != 1:
+        return f"batch of {x.shape[0]}"
+    if x.shape[3] < channels:
+        return f"fewer than {channels} channels"
+    if any(axis.starts_outside or axis.ends_outside for axis in window_axes(bound)):
+        return "padding"
+    return ""
+
+
+def pool_call(
+    template: str,
+    bound: BoundOperator[Any],
+    values: dict[str, Any],
+    includes: tuple[str, ...],
+) -> KernelCall:
+    """Returns the call of a pooling."""
+    rows, columns = window_axes(bound)
+    lowest, highest = activation_range(bound.attributes.activation.bounds, bound.output)
+    clamped = (lowest, highest) != (-128, 127)
+    return KernelCall(
+        library="dsp",
+        template=template,
+        values={
+            **values,
+            "channels": bound.output.shape[3],
+            "size": (rows.size, columns.size),
+            "window": (rows.window, columns.window),
+            "stride": (rows.stride, columns.stride),
+            "outputs": (rows.output, columns.output),
+            "clamped": clamped,
+            "lowest": lowest,
+            "highest": highest,
+        },
+        parameters=(
+            Parameter("input", "const int8_t *", "input"),
+            Parameter("output", "int8_t *", "output"),
+        ),
+        includes=("dsp", *includes, *(("dsp_clamp",) if clamped else ())),
+    )

@@ -1,0 +1,71 @@
+"""AVERAGE_POOL_2D over windows that lie on the image, eight channels at a time.
+
+The quotient of a sum is one multiplication by about 2^32 / pixels. There are at most
+255 · 256 + 1 sums, so whether it rounds all of them right is looked up, not argued.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from uhost.ir.graph import BoundOperator
+from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.dsp._pool import pool_call, why_not_pooled
+from uhost.ops.average_pool_2d import AveragePool2DAttributes
+
+_MOST_PIXELS = 256
+"""A sum of so many elements fits a halfword."""
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """Factor with which SMMULR divides; `lowers` if negative sums have to come less 1.
+
+    A factor above 2^32 / pixels takes ties of either sign away from zero, as they should
+    be; only the exact factors of powers of two need help with the negative ones.
+    """
+
+    multiplier: int
+    lowers: bool
+
+
+def division(pixels: int) -> Division | None:
+    """Returns how every sum of `pixels` elements is divided, rounding half away from zero."""
+    sums = np.arange(-128 * pixels, 127 * pixels + 1, dtype=np.int64)
+    magnitudes = (np.abs(sums) + pixels // 2) // pixels
+    expected = np.where(sums < 0, -magnitudes, magnitudes)
+    multiplier = -(-(1 << 32) // pixels)
+    for lowers in (False, True):
+        rounded = ((sums + lowers * (sums >> 63)) * multiplier + (1 << 31)) >> 32
+        if multiplier < 1 << 31 and np.array_equal(rounded, expected):
+            return Division(multiplier, lowers)
+    return None
+
+
+def _pixels(bound: BoundOperator[AveragePool2DAttributes]) -> int:
+    return bound.attributes.window[0] * bound.attributes.window[1]
+
+
+def _supports(bound: BoundOperator[AveragePool2DAttributes]) -> str:
+    reason = why_not_pooled(bound, 8)
+    if reason:
+        return reason
+    if _pixels(bound) > _MOST_PIXELS:
+        return f"windows of more than {_MOST_PIXELS} pixels"
+    return "" if division(_pixels(bound)) is not None else "windows of one or two pixels"
+
+
+def _lower(bound: BoundOperator[AveragePool2DAttributes]) -> KernelCall:
+    divided = division(_pixels(bound))
+    assert divided is not None
+    values = {
+        "multiplier": divided.multiplier,
+        "routine": "uhost_dsp_average_eight" + ("_lowered" if divided.lowers else ""),
+    }
+    includes = ("dsp_average", f"dsp_average_eight:lowers={int(divided.lowers)}")
+    return pool_call("average_pool_2d", bound, values, includes)
+
+
+KERNEL = Kernel("average_pool_2d", _supports, _lower, features=("dsp",))

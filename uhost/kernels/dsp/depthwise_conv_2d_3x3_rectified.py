@@ -1,0 +1,154 @@
+"""DEPTHWISE_CONV_2D with a 3x3 window and a fused ReLU, stride 1 or 2 along lines.
+
+Sums are 256-fold, so that the two-instruction form takes them as they are. As many output
+lines as its share of scratch allows are made at once, so that a channel's weights are
+loaded seldom.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uhost.ir.graph import BoundOperator
+from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
+from uhost.kernels.dsp._channels import Channels, fold
+from uhost.kernels.dsp._lines import (
+    Lines,
+    image_lines,
+    line_weights,
+    needed_elements,
+    why_not_lines,
+)
+from uhost.numerics.requantization import RectifiedForm
+from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes
+
+_LARGEST_PITCH_BYTES = 508
+"""LDRD reaches back two lines of this size."""
+
+_MOST_PAIRS_UNROLLED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Strips:
+    """Lines of halfwords in scratch: their pitch, and the output lines made at once."""
+
+    pitch_bytes: int
+    lines: int
+    slots: int
+
+
+def _lines(bound: BoundOperator[DepthwiseConv2DAttributes]) -> Lines | None:
+    def fits(lines: Lines) -> bool:
+        return lines.along.stride in (1, 2) and _pitch_bytes(lines) <= _LARGEST_PITCH_BYTES
+
+    return next((lines for lines in image_lines(bound) if fits(lines)), None)
+
+
+def _pitch_bytes(lines: Lines) -> int:
+    # One element more than needed: lines are read in whole words.
+    return 4 * (needed_elements(lines.along) // 2 + 1)
+
+
+def _strips(bound: BoundOperator[DepthwiseConv2DAttributes], lines: Lines) -> _Strips:
+    """Returns strips of about equal size, as few as 2 KiB and a part of the tensors allow."""
+    pitch, stride, total = _pitch_bytes(lines), lines.across.stride, lines.across.output
+    allowed = 2048 + (bound.input(0).size_bytes + bound.output.size_bytes) // 16
+    most = max((allowed // (4 * pitch) - 3) // stride + 1, 1)
+    count = -(-total // most)
+    each = -(-total // count)
+    return _Strips(pitch, each, (each - 1) * stride + 3)
+
+
+def _form(channels: Channels) -> RectifiedForm | None:
+    return channels.rectified(np.full(len(channels.bias), 8))
+
+
+def _records(channels: Channels, form: RectifiedForm, lines: Lines) -> NDArray[np.uint32]:
+    """Returns per channel three lines (w1, w0, w2, w1), addend, bias and multiplier."""
+    taps = line_weights(channels, lines)[:, :, [1, 0, 2, 1]] & 0xFF
+    words = (taps << np.array([0, 8, 16, 24])).sum(axis=2)
+    bias = 256 * (channels.bias + form.bias_changes)
+    ends = np.stack([form.addends, bias, form.multipliers], axis=1)
+    return (np.concatenate([words, ends], axis=1).reshape(-1) & 0xFFFFFFFF).astype(np.uint32)
+
+
+def _supports(bound: BoundOperator[DepthwiseConv2DAttributes]) -> str:
+    if bound.input(1).shape[1:3] != (3, 3):
+        return "not 3x3"
+    reason = why_not_lines(bound)
+    if reason:
+        return reason
+    if bound.output.shape[3] < 4:
+        return "fewer than four channels"
+    if _lines(bound) is None:
+        return "stride above 2, or lines too long"
+    return "" if _form(fold(bound)) is not None else "no requantisation in two instructions"
+
+
+def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
+    lines, channels = _lines(bound), fold(bound)
+    form = _form(channels)
+    assert lines is not None
+    assert form is not None
+    strips = _strips(bound, lines)
+    across, along = lines.across, lines.along
+    count, pitch = bound.output.shape[3], strips.pitch_bytes
+    row_steps = lines.row_steps(count)
+    length = min(along.size, needed_elements(along) - along.before)
+    odd = along.before % 2
+    pairs = along.output // 2
+    unrolled = next(n for n in range(_MOST_PAIRS_UNROLLED, 0, -1) if max(pairs, 1) % n == 0)
+    lowest, highest = channels.clamp
+    clamped = (lowest, highest) != (-128, 127)
+    shape = f"{along.output}_pitch_{pitch}_stride_{across.stride}{along.stride}"
+    return KernelCall(
+        library="dsp",
+        template="depthwise_conv_2d_3x3_rectified",
+        values={
+            "channels": count,
+            "lines": across.size,
+            "used_lines": min(across.size, strips.slots - across.before),
+            "length": length,
+            "outputs": (across.output, along.output),
+            "stride": (across.stride, along.stride),
+            "before": (across.before, along.before),
+            "input_steps": row_steps[0],
+            "output_steps": row_steps[1],
+            "line_gap": row_steps[1][0] - along.output * row_steps[1][1],
+            "strip_lines": strips.lines,
+            "slots": strips.slots,
+            "pitch_words": pitch // 4,
+            "plane_bytes": pitch * strips.slots,
+            "first_word": along.before // 2,
+            "pair_bytes": (length - odd) // 2 * 4,
+            "ends": odd + (length - odd) % 2 * 2,
+            "padding_pair": f"0x{(bound.input(0).zero_point & 0xFFFF) * 0x10001:08X}u",
+            "routine": f"uhost_dsp_depthwise_3x3_{shape}_shift_{form.shift}",
+            "clamped": clamped,
+            "lowest": lowest,
+            "highest": highest,
+        },
+        parameters=(
+            Parameter("input", "const int8_t *", "input"),
+            Parameter("records", "const uint32_t *", "constant"),
+            Parameter("output", "int8_t *", "output"),
+            Parameter("planes", "uint32_t *", "scratch"),
+        ),
+        constants=(Constant("records", _records(channels, form, lines)),),
+        scratch_bytes=4 * pitch * strips.slots,
+        includes=(
+            "dsp",
+            "dsp_depthwise",
+            f"dsp_depthwise_3x3_rectified:outputs={along.output},pitch={pitch},"
+            f"across={across.stride},along={along.stride},shift={form.shift},unrolled={unrolled}",
+            "dsp_lines",
+            "dsp_split",
+            *(("dsp_clamp",) if clamped else ()),
+        ),
+    )
+
+
+KERNEL = Kernel("depthwise_conv_2d", _supports, _lower, features=("dsp",))
