@@ -154,7 +154,6 @@ struct uhost_dsp_windows {
  * stack: addend, step, last line of the window, record, output, windows, end of the pairs,
  * lines left, channels left
  */
-
 UHOST_DSP_ASSEMBLER void
 uhost_dsp_depthwise_3x3_6_pitch_20_stride_11_shift_6(
     const uint32_t *last_line UHOST_DSP_IN_REGISTER, const uint32_t *record UHOST_DSP_IN_REGISTER,
@@ -191,6 +190,7 @@ uhost_dsp_depthwise_3x3_6_pitch_20_stride_11_shift_6(
         "str     r8, [sp, #28]\n"
         /* Of a line: pairs of outputs, then the last of an odd number. */
         "2:\n"
+        /* Even output: x0 w0 + x1 w1 + x2 w2; odd: x1 w0 + x2 w1 + x3 w2. */
         "ldrd    r8, r9, [r10, #-40]\n"
         "smlad   r6, r8, r0, r12\n"
         "smlatb  r7, r8, r0, r12\n"
@@ -214,6 +214,7 @@ uhost_dsp_depthwise_3x3_6_pitch_20_stride_11_shift_6(
         "strb    r6, [r11]\n"
         "strb    r7, [r11, r9]\n"
         "add     r11, r11, r9, lsl #1\n"
+        /* Even output: x0 w0 + x1 w1 + x2 w2; odd: x1 w0 + x2 w1 + x3 w2. */
         "ldrd    r8, r9, [r10, #-40]\n"
         "smlad   r6, r8, r0, r12\n"
         "smlatb  r7, r8, r0, r12\n"
@@ -237,6 +238,7 @@ uhost_dsp_depthwise_3x3_6_pitch_20_stride_11_shift_6(
         "strb    r6, [r11]\n"
         "strb    r7, [r11, r9]\n"
         "add     r11, r11, r9, lsl #1\n"
+        /* Even output: x0 w0 + x1 w1 + x2 w2; odd: x1 w0 + x2 w1 + x3 w2. */
         "ldrd    r8, r9, [r10, #-40]\n"
         "smlad   r6, r8, r0, r12\n"
         "smlatb  r7, r8, r0, r12\n"

@@ -1,0 +1,70 @@
+"""Random layers for every variant of the SIMD library, in a simulator that faults on misalignment.
+
+The layers of a variant are put side by side into one graph, so that one image runs them all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from random_layers import WEIGHTED, random_calls
+from weighted_layers import Layer
+
+from uhost import driver
+from uhost.config.board import load_board
+from uhost.ir.graph import Graph, Operator
+from uhost.ir.tensor import Tensor
+from uhost.ops._op import evaluate
+from uhost.runtime.compiled import Built, Source
+from uhost.runtime.device import device
+from uhost.runtime.module import start
+from uhost.runtime.samples import random_sample
+from uhost.toolchain._toolchain import TOOLCHAINS
+
+LAYERS = 12
+
+
+def side_by_side(layers: list[Layer]) -> Graph:
+    tensors: dict[str, Tensor] = {}
+    operators = []
+    for number, bound in enumerate(layers):
+        inputs = [replace(t, name=f"l{number}_{t.name}") for t in bound.inputs if t is not None]
+        output = replace(bound.output, name=f"l{number}_output")
+        tensors.update({tensor.name: tensor for tensor in (*inputs, output)})
+        names = tuple(tensor.name for tensor in inputs)
+        operators.append(
+            Operator(f"l{number}", bound.kind, names, (output.name,), bound.attributes)
+        )
+    graph = Graph(
+        "layers",
+        tensors,
+        tuple(operators),
+        tuple(operator.inputs[0] for operator in operators),
+        tuple(operator.outputs[0] for operator in operators),
+    )
+    graph.verify()
+    return graph
+
+
+@pytest.mark.needs("arm_gcc", "qemu")
+@pytest.mark.parametrize("stem", WEIGHTED)
+def test_random_layers_are_exact_in_qemu(stem: str, tmp_path: Path) -> None:
+    graph = side_by_side([bound for bound, _ in random_calls(stem, LAYERS, 7)])
+    board = load_board("mps2_an500")
+    compiled = driver.compile_models((Source(graph, "layers", b""),), board)
+    lowered = compiled.models[0].lowered
+    assert stem in {selection.name for selection in lowered.selections.values()}
+    image = TOOLCHAINS["arm_gcc"].build(compiled.artifact, board, tmp_path)
+    where = replace(device(board.name, "qemu"), board=board)
+    with start(Built(compiled, image, tmp_path), where) as executor:
+        sample = random_sample(lowered.graph, 1)
+        for index, value in sample.inputs.items():
+            executor.set_input(index, value)
+        executor.run()
+        feeds = {name: sample.inputs[i] for i, name in enumerate(lowered.graph.inputs)}
+        exact = evaluate(lowered.graph, feeds)
+        for index, name in enumerate(lowered.graph.outputs):
+            assert np.array_equal(executor.get_output(index), exact[name]), name
