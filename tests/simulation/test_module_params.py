@@ -148,3 +148,17 @@ def test_weights_by_name_are_those_of_the_model_file() -> None:
     params = module["get_params"]()
     assert params["digits_1/classifier_1/MatMul"].shape == (10, 192)
     assert {str(array.dtype) for array in params.values()} == {"int8", "int32"}
+
+
+@pytest.mark.parametrize("device", devices(), ids=str)
+def test_a_damaged_blob_is_refused_before_it_is_sent(
+    module: Module, bare: Module, device: Device
+) -> None:
+    blob = module["get_params_blob"]("one", device)
+    for at in (48, 80, len(blob) - 1):
+        damaged = bytearray(blob)
+        damaged[at] ^= 1
+        with pytest.raises(
+            ConfigError, match="'one' is damaged: its arrays do not have its digest"
+        ):
+            bare["one"](device, params=bytes(damaged))

@@ -18,6 +18,7 @@ from uhost.planner.plan import MemoryPlan
 
 PARAMS_MAGIC = b"uhostprm"
 PARAMS_HEADER_BYTES = 48
+_PARAMS_ARRAYS_AT = PARAMS_HEADER_BYTES + 32
 PARAMS_ALIGNMENT_BYTES = 16
 
 
@@ -66,7 +67,8 @@ class Params:
     The header is the magic `uhostprm`, the payload's size (8 bytes, little-endian) and
     the SHA-256 of the layout: of the code that reads the weights, not of their values. So
     the generated code refuses weights that were packed for other code, and takes those of
-    the same network trained again.
+    the same network trained again. After the header comes the SHA-256 of the arrays, by
+    which a damaged blob is told from a whole one.
     """
 
     blob: bytes
@@ -112,15 +114,21 @@ def pack_params(lowered: Lowered) -> Params:
 
     Equal arrays are not merged: where each lies must not depend on what they hold.
     """
-    payload = bytearray()
+    arrays = bytearray()
     offsets: dict[str, int] = {}
     for name, constant in lowered.constants().items():
-        payload += bytes(-len(payload) % PARAMS_ALIGNMENT_BYTES)
-        offsets[name] = PARAMS_HEADER_BYTES + len(payload)
-        payload += key_of(constant.values)[1]
-    size = len(payload).to_bytes(8, "little")
-    header = PARAMS_MAGIC + size + _layout(lowered, offsets)
-    return Params(header + bytes(payload), offsets)
+        arrays += bytes(-len(arrays) % PARAMS_ALIGNMENT_BYTES)
+        offsets[name] = _PARAMS_ARRAYS_AT + len(arrays)
+        arrays += key_of(constant.values)[1]
+    payload = hashlib.sha256(arrays).digest() + bytes(arrays)
+    header = PARAMS_MAGIC + len(payload).to_bytes(8, "little") + _layout(lowered, offsets)
+    return Params(header + payload, offsets)
+
+
+def params_are_whole(blob: bytes) -> bool:
+    """True if the arrays of a blob are what its digest says."""
+    found = hashlib.sha256(blob[_PARAMS_ARRAYS_AT:]).digest()
+    return blob[PARAMS_HEADER_BYTES:_PARAMS_ARRAYS_AT] == found
 
 
 def _layout(lowered: Lowered, offsets: Mapping[str, int]) -> bytes:

@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from uhost.codegen.executable import ArenaTensor, Executable
-from uhost.codegen.lowered import PARAMS_HEADER_BYTES, PARAMS_MAGIC
+from uhost.codegen.lowered import PARAMS_HEADER_BYTES, PARAMS_MAGIC, params_are_whole
 from uhost.errors import ConfigError
 from uhost.ir.tensor import Array
 from uhost.rpc.session import RunReport
@@ -105,6 +105,11 @@ class GraphModule:
             raise ConfigError(
                 f"the blob of weights has {len(blob):,} B, its header says {key.size_bytes:,} B",
                 fix="the blob was cut or padded: get it again",
+            )
+        if not params_are_whole(blob):
+            raise ConfigError(
+                f"the blob of weights of '{name}' is damaged: its arrays do not have its digest",
+                fix="get it again",
             )
         self._connection.write_params(blob)
         self._has_params = True
