@@ -74,7 +74,7 @@ what was built |
 `uhost new DIR --board B` writes a project to begin with. The verbs `build`, `run`, `verify`,
 `bench` and `compile` use the `uhost.yaml` of the folder they are called in, or that of
 `--project`. Paths in it are relative to it, and `boards/NAME.yaml` beside it is a board of
-that name.
+that name, even where uhost has one of that name too.
 
 ## What goes before what
 
@@ -85,13 +85,16 @@ value spelt out, which resolves to the same.
 
 * No host given: this machine.
 * A board gives its device target. The first device target is the board's CPU; operators are
-  offered to the others first, in their order.
+  offered to the others first, in their order. The others are accelerators.
+* A CPU of the target must be one whose code the board's core runs: its own, or a smaller one
+  of the family.
 * A device target without CPU features takes its kind's. Kernel libraries follow from the
   features.
 * A target kind given twice is refused, and so is an option for a target, an executor or a
   runtime that is not selected.
 * A pool is a memory region of the board. Of those that all device targets may use, the
-  fastest with room enough is taken; the linker puts the arena there.
+  fastest with room enough is taken; the linker puts the arena there. A region at address 0
+  is none for the arena.
 * Nothing is dropped silently: an unknown key, a wrong type or an unknown name is an error
   that says file, line, key, expected type and the nearest right spelling. All mistakes of
   a file are told at once.

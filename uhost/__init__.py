@@ -42,3 +42,8 @@ def __getattr__(name: str) -> Any:
 
         return version("uhost")
     raise AttributeError(f"module 'uhost' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    """Returns the public names, found or not, beside what every module has."""
+    return sorted({*globals(), *__all__})

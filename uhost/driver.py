@@ -24,7 +24,7 @@ from uhost.codegen.names import identifier
 from uhost.codegen.placement import params_source, place_params
 from uhost.codegen.renode import renode_files
 from uhost.config.board import Board, load_board
-from uhost.config.compilation import CompilationConfig, Pool
+from uhost.config.compilation import CompilationConfig, KernelChoice, Pool
 from uhost.config.pass_context import PassContext
 from uhost.config.resolve import preset
 from uhost.errors import ConfigError, OutOfMemoryError, ToolNotFoundError
@@ -34,7 +34,7 @@ from uhost.ir.module import IRModule
 from uhost.kernels._partition import forced_kernels, select
 from uhost.passes._pipeline import optimize
 from uhost.planner import plan_memory, view_operators
-from uhost.planner.fit import arena_too_large, check_fits
+from uhost.planner.fit import check_fits, largest_weights, peak
 from uhost.planner.pools import by_room, check_room, has_room
 from uhost.resources import cache_folder
 from uhost.runtime import build_folder
@@ -43,11 +43,14 @@ from uhost.runtime.library import CompiledLibrary, ModelFile, Steps
 from uhost.runtime.loading import is_library, read_library
 from uhost.runtime.module import Module
 from uhost.runtime.program import Program, check_names
+from uhost.toolchain._build import locked
 from uhost.toolchain._programs import MisdirectedVariableError
 from uhost.toolchain._toolchain import TOOLCHAINS, Image, Toolchain
 
 Models = str | Path | Sequence[str | Path] | Mapping[str, str | Path]
 """One model file, several, or name → file."""
+
+_GIVE_MODELS = "give the path of a model file, a list of paths, or a dict of name to path"
 
 
 def build(
@@ -112,18 +115,30 @@ def steps(
 def load(models: Models) -> tuple[Source, ...]:
     """Returns the models of files, each under its file's stem or the name it is given.
 
-    Raises `ConfigError` for two models whose names give one C identifier.
+    Raises `ConfigError` for no models, and for two whose names give one C identifier.
     """
     named: list[tuple[str | None, Path]]
     if isinstance(models, Mapping):
-        named = [(name, Path(path)) for name, path in models.items()]
-    elif isinstance(models, str | Path):
-        named = [(None, Path(models))]
+        named = [(name, _path(path)) for name, path in models.items()]
+    elif isinstance(models, Iterable) and not isinstance(models, str):
+        named = [(None, _path(path)) for path in models]
     else:
-        named = [(None, Path(path)) for path in models]
+        named = [(None, _path(models))]
+    if not named:
+        raise ConfigError("no model given", where="models", fix=_GIVE_MODELS)
     return _distinct(
         (Source(load_model(path, name), path.name, path.read_bytes()), str(path))
         for name, path in named
+    )
+
+
+def _path(model: object) -> Path:
+    if isinstance(model, str | Path):
+        return Path(model)
+    raise ConfigError(
+        f"a model is the path of its file, not {type(model).__name__}",
+        where="models",
+        fix=_GIVE_MODELS,
     )
 
 
@@ -164,6 +179,12 @@ def compile_models(
 ) -> Compiled:
     """Returns the C of loaded models for a board: optimize, select, plan, emit."""
     found = load_board(board) if isinstance(board, str) else board
+    if not isinstance(found, Board):
+        raise ConfigError(
+            f"a board is its name or a Board, not {type(board).__name__}",
+            where="board",
+            fix="give a name that `uhost boards` lists",
+        )
     config = config or configure(found)
     how = replace(context or PassContext(), instruments=())
     lowered = lower_models([source.graph for source in sources], config, context)
@@ -216,6 +237,23 @@ def lower_models(
         if has_room(pool, arena_bytes(placed, config.executor)):
             break
     return placed
+
+
+def choices_by_model(
+    graphs: Sequence[Graph], config: CompilationConfig, context: PassContext
+) -> dict[str, tuple[KernelChoice, ...]]:
+    """Returns graph name → the kernels that `config` forces on it, to compile it alone.
+
+    Raises `ConfigError` with all names that are an operator of none of the graphs.
+    """
+    module = optimize(IRModule({g.name: g for g in graphs}, config), context)
+    forced = forced_kernels(config.kernels, list(module.graphs.values()))
+    return {
+        name: tuple(
+            KernelChoice(f"{name}.{operator}", library) for operator, library in own.items()
+        )
+        for name, own in forced.items()
+    }
 
 
 def lower(
@@ -285,21 +323,28 @@ def link(compiled: Compiled, toolchain: str | None = None, folder: Path | None =
 
 
 def link_program(program: Program, toolchain: Toolchain, folder: Path | None = None) -> Image:
-    """Returns the image of a program, built in `folder` (default: a cache by digest)."""
+    """Returns the image of a program, built in `folder` (default: a cache by digest).
+
+    Processes that build in the same folder take turns.
+    """
     board = program.board
     if folder is None:
         names = "-".join(program.names)[:60]
         digest = program.artifact.digest()[:16]
         text = f"{names}-{board.name}-{board.target.cpu}-{toolchain.name}-{digest}"
         folder = cache_folder() / "images" / re.sub(r"[^\w-]+", "_", text)
-    program.artifact.write(folder)
-    return toolchain.build(program.artifact, board, folder)
+    with locked(folder):
+        program.artifact.write(folder)
+        return toolchain.build(program.artifact, board, folder)
 
 
 def _with_peak(error: OutOfMemoryError, compiled: Compiled) -> OutOfMemoryError:
-    """Returns the linker's complaint with the tensors that make the largest arena."""
-    largest = max((m.lowered for m in compiled.models), key=lambda one: one.plan.arena_bytes)
-    peak = arena_too_large(largest.graph, largest.plan, compiled.board, 0).what
-    return OutOfMemoryError(
-        f"{error.what}\n{peak[peak.index('The arena takes') :]}", error.where, error.fix
-    )
+    """Returns the linker's complaint with what takes most of the region that is too small."""
+    board = compiled.board
+    full = next((r for r in board.regions if f"the region '{r.name}'" in error.what), None)
+    if full is not None and (full.name == board.flash or full.kind == "flash"):
+        takers = largest_weights(m.lowered.graph for m in compiled.models)
+    else:
+        largest = max((m.lowered for m in compiled.models), key=lambda one: one.plan.arena_bytes)
+        takers = peak(largest.graph, largest.plan, board)
+    return OutOfMemoryError(f"{error.what}\n{takers}", error.where, error.fix)

@@ -22,11 +22,13 @@ UhostError(what, where, fix)
 │ ├ ProtocolError
 │ ├ RemoteError    the device answered with an error
 │ └ DeviceFault    the firmware crashed
+├ Interrupted      the user stopped it
 └ InternalError    a bug in uhost
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 
@@ -77,8 +79,28 @@ class MalformedModelError(ModelError):
     """The model file is truncated, corrupt or contradicts itself."""
 
 
+@dataclass(frozen=True, slots=True)
+class FileOperator:
+    """An operator as a model file has it: `reason` says why it cannot be taken, "" where it can."""
+
+    index: int
+    operator: str
+    outputs: tuple[str, ...]
+    reason: str
+
+
 class UnsupportedOperatorError(ModelError):
-    """The model needs operators, types or options that uhost does not have."""
+    """The model needs operators, types or options that uhost does not have.
+
+    `operators` are all of the model file, in order; none where the file was taken and only
+    a kernel is missing.
+    """
+
+    def __init__(
+        self, what: str, where: str = "", fix: str = "", operators: tuple[FileOperator, ...] = ()
+    ) -> None:
+        super().__init__(what, where, fix)
+        self.operators = operators
 
 
 class CompileError(UhostError):
@@ -145,6 +167,12 @@ class RemoteError(DeviceError):
 
 class DeviceFault(DeviceError):
     """The firmware crashed; the report says where."""
+
+
+class Interrupted(UhostError):
+    """The user stopped it, with Ctrl-C."""
+
+    exit_code = 130
 
 
 class InternalError(UhostError):

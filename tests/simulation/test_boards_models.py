@@ -102,6 +102,6 @@ def test_the_microbit_refuses_kws_with_the_bytes_missing(shared_models: Path) ->
     with pytest.raises(OutOfMemoryError) as caught:
         driver.compile_models(model, "microbit")
     assert caught.value.what.startswith(
-        "the model does not fit: region 'ram' of microbit has 16,384 B, 1,664 B are missing. "
-        "The arena takes 16,000 B and the stack 2,048 B."
+        "the model does not fit: region 'ram' of microbit has 16,384 B, at least 1,664 B are "
+        "missing. The arena takes 16,000 B and the stack 2,048 B."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import uhost
 from uhost import driver, resources
+from uhost.config.board import load_board
 from uhost.errors import ConfigError, OutOfMemoryError
 from uhost.frontends._frontend import load_model
 from uhost.runtime.device import device
@@ -128,7 +130,10 @@ def test_a_model_too_large_for_the_board(shared_models: Path) -> None:
         driver.compile_models(
             driver.load(shared_models / "mlperf_vww_float.tflite"), "netduinoplus2"
         )
-    assert "region 'ram' of netduinoplus2 has 131,072 B, 98,304 B are missing" in caught.value.what
+    assert (
+        "region 'ram' of netduinoplus2 has 131,072 B, at least 98,304 B are missing"
+        in caught.value.what
+    )
     assert "147,456 B  model/activation_2/Relu" in caught.value.what
 
 
@@ -136,8 +141,6 @@ def test_what_only_the_linker_can_tell_names_the_peak_too(shared_models: Path) -
     # Arena and stack fit the RAM; with the firmware's own buffers they do not.
     sources = driver.load(shared_models / "mlperf_vww_float.tflite")
     compiled = driver.compile_models(sources, "stm32f746")
-    from dataclasses import replace
-
     ram = compiled.board.region("ram")
     small = replace(ram, size_bytes=compiled.arena_bytes + compiled.board.stack_bytes)
     regions = tuple(small if r.name == "ram" else r for r in compiled.board.regions)
@@ -147,3 +150,20 @@ def test_what_only_the_linker_can_tell_names_the_peak_too(shared_models: Path) -
         driver.link(tight, "arm_gcc")
     assert "Live at the peak, step 2 (conv_2d_2):" in caught.value.what
     assert "ram" in caught.value.what.splitlines()[0].lower()
+
+
+def test_weights_that_only_the_linker_finds_too_large_are_named() -> None:
+    # The weights fit the flash; with the code they do not.
+    sources = driver.load(BUNDLED)
+    board = load_board("stm32f746")
+    weights = driver.compile_models(sources, board).models[0].lowered.constant_bytes()
+    small = replace(board.region("flash"), size_bytes=weights + 64)
+    regions = tuple(small if r.name == "flash" else r for r in board.regions)
+    tight = driver.compile_models(sources, replace(board, regions=regions))
+    with pytest.raises(OutOfMemoryError) as caught:
+        driver.link(tight, "arm_gcc")
+    first, second, *listed = caught.value.what.splitlines()
+    assert "the image does not fit the region 'flash'" in first
+    assert second == "The largest weights:"
+    assert listed
+    assert "arena" not in caught.value.what

@@ -149,8 +149,10 @@ def test_renode_is_too_old(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("RENODE_VERSION", "Renode v1.14.0.1")
     with pytest.raises(ToolNotFoundError) as caught:
         RUNNER.start(stand_in.image, BOARD)
-    assert caught.value.what == "Renode 1.14 is too old"
-    assert caught.value.where.endswith("renode")
+    assert caught.value.what == (
+        f"UHOST_RENODE names '{os.environ['UHOST_RENODE']}', which is Renode 1.14: too old"
+    )
+    assert caught.value.where == "environment variable UHOST_RENODE"
 
 
 # ---- The line ---------------------------------------------------------------------------------

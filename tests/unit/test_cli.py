@@ -41,10 +41,14 @@ def test_the_version_and_the_verbs() -> None:
     ("arguments", "code", "message"),
     [
         (("run",), 2, "error: no board given"),
+        (("run", "kb_typo"), 3, "error: there is no model or build folder 'kb_typo'\n"),
+        (("build", "kb_typo"), 3, "error: there is no model or build folder 'kb_typo'\n"),
         (("run", "--board", "stm32f74"), 2, "fix:   did you mean 'stm32f746'?"),
         (("run", "--board", "stm32f746", "--on", "qemu"), 2, "fix:   use --on unicorn"),
         (("run", "--board", "stm32f746", "--on", "quemu"), 2, "did you mean 'qemu'?"),
         (("build", "--board", "stm32f746", "--toolchain", "host_cc"), 2, "does not build for"),
+        (("run", "--board", "host", "--output", "o.txt"), 2, "are written as .npz, not '.txt'\n"),
+        (("run", "--board", "host", "--output", "o"), 2, "are written as .npz, not 'o'\n"),
         (("inspect", "/nowhere.tflite"), 3, "error: the model file does not exist"),
         (("nonsense",), 2, "No such command 'nonsense'"),
         (("compile", "--board", "host"), 2, "Missing option '-o'"),
@@ -126,6 +130,15 @@ def test_compile_writes_the_same_bytes_twice(tmp_path: Path) -> None:
     assert (tmp_path / "a.tar").read_bytes() == (tmp_path / "b.tar").read_bytes()
     names = {p.name for p in (tmp_path / "folder").iterdir()}
     assert names == {"CMakeLists.txt", "manifest.json", "model.c", "model.h"}
+
+
+def test_verify_refuses_a_golden_file_that_expects_nothing(tmp_path: Path) -> None:
+    (tmp_path / "g.bin").write_bytes(bytes(64))
+    result = uhost(
+        "verify", resources.bundled_model(), "--board", "host", "--golden", tmp_path / "g.bin"
+    )
+    assert result.returncode == 2
+    assert result.stderr.startswith("error: the golden file has no expected outputs\n")
 
 
 def test_a_wrong_expectation_is_exit_code_1(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from uhost.cli._settings import Configured, SettingOption, named_models
 from uhost.cli.build import COMMAND as BUILD
 from uhost.config._yaml import parse_scalar
 from uhost.config.compilation import EXECUTORS, RUNTIMES
-from uhost.config.project import TargetOptions, described_fields, options_of
+from uhost.config.project import Project, TargetOptions, described_fields, options_of
 from uhost.errors import ConfigError
 from uhost.targets._target import TARGETS
 
@@ -212,7 +212,8 @@ def test_a_resolved_configuration_is_a_project_of_its_own(tmp_path: Path) -> Non
 def test_explain_aligns_values_and_who_set_them(tmp_path: Path) -> None:
     (tmp_path / "uhost.yaml").write_text("board: stm32f746\nrun: {on: unicorn}\n")
     lines = uhost("config", "show", "--explain", folder=tmp_path).stdout.splitlines()
-    assert "board                          stm32f746" in lines[0]
+    assert lines[0].split() == ["models", "null", "default"]
+    assert "board                          stm32f746" in lines[1]
     columns = {
         line.index(origin) for line, origin in zip(lines, map(origin_of, lines), strict=True)
     }
@@ -220,6 +221,52 @@ def test_explain_aligns_values_and_who_set_them(tmp_path: Path) -> None:
     assert any(line.startswith("run.on ") and line.endswith("uhost.yaml:2") for line in lines)
     assert any("board stm32f746g_disco" in line for line in lines)
     assert any(line.startswith("host ") and line.endswith("this machine") for line in lines)
+
+
+def test_explain_tells_defaults_too(tmp_path: Path) -> None:
+    found = explained("--board", "stm32f746", folder=tmp_path)
+    assert set(found) >= {"models", "kernels", "passes.options", "passes.dump", "output", "run.on"}
+    assert {key.partition(".")[0] for key in found} == set(Project.__struct_fields__)
+    for key, value in (
+        ("passes.required", []),
+        ("passes.check", False),
+        ("toolchain", None),
+        ("run.verify", False),
+        ("verify.golden", None),
+        ("bench.samples", None),
+    ):
+        assert found[key] == (value, "default")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "what"),
+    [
+        ("{board}executor: {{aot: {{}}}}\n", ("--executor", "atto"), "there is no executor 'atto'"),
+        ("{board}", ("--pass-option", "nap.depth=3"), "there is no pass 'nap'"),
+        ("{board}passes: {{disabled: [nap]}}\n", (), "there is no pass 'nap'"),
+        ("{board}run: {{on: unicron}}\n", (), "there is no runner 'unicron'"),
+        ("{board}targets: {{cortexm: {{}}}}\n", (), "there is no target 'cortexm'"),
+    ],
+)
+@pytest.mark.parametrize("board", ["", "board: stm32f746\n"])
+def test_show_refuses_what_resolving_would(
+    tmp_path: Path, text: str, options: tuple[str, ...], what: str, board: str
+) -> None:
+    (tmp_path / "uhost.yaml").write_text(text.format(board=board) or "numerics: tflm\n")
+    assert what in error("config", "show", *options, folder=tmp_path).what
+
+
+def test_show_checks_cpus_with_and_without_a_board(tmp_path: Path) -> None:
+    options = ("--target", "cortex_m", "--target-cortex-m-cpu", "cortex-m9")
+    found = error("config", "show", *options, folder=tmp_path)
+    assert found.what == "there is no cortex_m CPU 'cortex-m9'"
+    assert found.where == "command line, --target-cortex-m-cpu"
+    assert found.fix.startswith("did you mean 'cortex-m")
+    found = error("config", "show", "--board", "stm32f746", *options, folder=tmp_path)
+    assert found.what == "there is no CPU 'cortex-m9' in the target 'cortex_m'"
+    text = "numerics: tflm\ntargets: {cortex_m: {cpu: cortex-m0}}\n"
+    (tmp_path / "uhost.yaml").write_text(text)
+    assert uhost("config", "show", folder=tmp_path).exit_code == 0
 
 
 def origin_of(line: str) -> str:

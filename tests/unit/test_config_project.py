@@ -9,6 +9,7 @@ import pytest
 from config_files import refusal, resolved, write_project
 
 from uhost.config.project import FILE_NAME, find_project, json_schema, leaves
+from uhost.config.resolve import resolve
 from uhost.errors import ConfigError
 
 WRONG = """\
@@ -163,6 +164,21 @@ def test_a_board_beside_the_project_is_known_by_its_name(tmp_path: Path) -> None
         "there is no board 'onw'",
         "uhost.yaml:1, key board",
     )
+
+
+@pytest.mark.parametrize("name", ["microbit", "stm32f746"])
+def test_a_board_beside_the_project_goes_before_one_of_that_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    board = tmp_path / "boards" / f"{name}.yaml"
+    board.parent.mkdir()
+    own = "description: own\ntarget: {kind: host, fpu: double}\nrunners: [host]\nverified: []\n"
+    board.write_text(own)
+    found = resolved(tmp_path, f"board: {name}\n")
+    assert (found.board.description, found.board.file) == ("own", board)
+    assert found.origins["board"] == (str(board), "uhost.yaml:1")
+    monkeypatch.chdir(tmp_path)
+    assert resolve({("board",): (name, "--board")}).board.file is None  # no project here
 
 
 def test_the_project_file_is_found(tmp_path: Path) -> None:

@@ -25,7 +25,9 @@ def test_a_board_is_needed(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         resolve({})
     assert caught.value.what == "no board given"
-    assert caught.value.fix == f"add --board, one of: {', '.join(board_names())}"
+    assert caught.value.fix == (
+        "add --board NAME, such as host, stm32f746 or microbit: `uhost boards` lists them"
+    )
     assert refusal(tmp_path, "output: build\n")[0] == "no board given"
 
 
@@ -58,3 +60,19 @@ def test_the_board_has_the_features_that_code_may_use(tmp_path: Path) -> None:
         "uhost.yaml:2, key targets.cortex_m.features",
         "it has: dsp, fpu",
     )
+
+
+@pytest.mark.parametrize("kind", ["riscv", "host"])
+def test_targets_after_the_first_are_accelerators(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    text = f"board: stm32f746\ntargets: {{cortex_m: {{}}, {kind}: {{}}}}\n"
+    what = (
+        f"the target '{kind}' is a CPU, but the board 'stm32f746' has one already, 'cortex_m': "
+        "targets after the first are accelerators"
+    )
+    where = "uhost.yaml:2, key targets"
+    fix = f"leave out '{kind}'; accelerators: "
+    assert refusal(tmp_path, text) == (what, where, f"{fix}none installed")
+    with outside_npu(monkeypatch):
+        assert refusal(tmp_path, text) == (what, where, f"{fix}npu")

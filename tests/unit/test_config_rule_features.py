@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from config_files import outside_npu, refusal, resolved
 
+from uhost.config.board import load_board
 from uhost.config.target import Target
 from uhost.errors import TargetError
 from uhost.targets._target import TARGETS
@@ -95,3 +96,42 @@ def test_a_cpu_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     assert what == "there is no CPU 'cortex-m9' in the target 'cortex_m'"
     assert where == "uhost.yaml:3, key targets.cortex_m.cpu"
     assert "cortex-m7" in fix
+
+
+@pytest.mark.parametrize(
+    ("board", "cpu", "codes"),
+    [
+        ("microbit", "cortex-m7", "cortex-m0 or cortex-m0plus"),
+        ("netduinoplus2", "cortex-m7", "cortex-m4 or cortex-m3 or cortex-m0plus or cortex-m0"),
+        ("mps2_an521", "cortex-m4", "cortex-m33+nodsp or cortex-m0plus or cortex-m0"),
+    ],
+)
+def test_the_boards_core_runs_the_code(tmp_path: Path, board: str, cpu: str, codes: str) -> None:
+    core = load_board(board).target.cpu
+    text = f"board: {board}\ntargets: {{cortex_m: {{cpu: {cpu}}}}}\n"
+    assert refusal(tmp_path, text) == (
+        f"the board '{board}' has a {core}, which does not run code for {cpu}",
+        "uhost.yaml:2, key targets.cortex_m.cpu",
+        f"give {codes}, or leave it out",
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "features"),
+    [
+        ("{cpu: cortex-m4}", ("dsp", "fpu")),
+        ("{cpu: cortex-m3, features: []}", ()),
+        ("{cpu: cortex-m0, features: []}", ()),
+    ],
+)
+def test_code_for_a_smaller_core_of_the_family_is_allowed(
+    tmp_path: Path, options: str, features: tuple[str, ...]
+) -> None:
+    assert resolved(tmp_path, f"{PREFIX}{options}\n").config.target.features == features
+
+
+@pytest.mark.parametrize("kind", ["cortex_m", "riscv", "host"])
+def test_cores_run_code_of_cpus_that_the_kind_has(kind: str) -> None:
+    for cpu in TARGETS[kind].cpus:
+        assert TARGETS[kind].codes_for(cpu)[0] == cpu
+        assert set(TARGETS[kind].codes_for(cpu)) <= set(TARGETS[kind].cpus)

@@ -63,6 +63,20 @@ def test_pools_that_the_board_does_not_have(
     assert refusal(tmp_path, f"{BOARD}  {pools}\n") == (what, where, fix)
 
 
+@pytest.mark.parametrize(
+    ("board", "usable"), [("stm32f746", "ram"), ("mimxrt1050_evk", "dtcm or ocram")]
+)
+def test_an_arena_at_address_0_is_none(tmp_path: Path, board: str, usable: str) -> None:
+    text = f"board: {board}\npools:\n  workspace: [{{name: itcm}}]\n"
+    assert refusal(tmp_path, text) == (
+        "the arena cannot lie in 'itcm', which begins at address 0: to C, a pointer there is no "
+        "arena",
+        "uhost.yaml:3, key pools.workspace",
+        f"use {usable}",
+    )
+    assert refusal(tmp_path, text.replace("itcm", "flash"))[2] == f"use {usable}"
+
+
 def test_a_pool_for_a_target_that_is_not_selected(tmp_path: Path) -> None:
     what, _, fix = refusal(tmp_path, f"{BOARD}  workspace: [{{name: ram, targets: [npu]}}]\n")
     assert what == "the workspace pool 'ram' is for the target 'npu', which is not selected"

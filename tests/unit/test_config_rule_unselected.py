@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import pytest
-from config_files import refusal, resolved
+from config_files import outside_npu, refusal, resolved
 
 from uhost.config import _resolve_parts
 from uhost.config._layers import Values
@@ -25,13 +25,16 @@ def test_an_option_of_a_target_on_the_command_line(tmp_path: Path) -> None:
     )
 
 
-def test_an_option_in_the_file_for_what_the_command_line_did_not_select(tmp_path: Path) -> None:
-    text = f"{BOARD}targets:\n  cortex_m: {{}}\n  host: {{libraries: [reference]}}\n"
-    assert len(resolved(tmp_path, text).config.targets) == 2
+def test_an_option_in_the_file_for_what_the_command_line_did_not_select(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = f"{BOARD}targets:\n  cortex_m: {{}}\n  npu: {{cpu: npu1}}\n"
+    with outside_npu(monkeypatch):
+        assert len(resolved(tmp_path, text).config.targets) == 2
     values: Values = {("targets",): (("cortex_m",), "--target")}
     assert refusal(tmp_path, text, values) == (
-        "'libraries' is an option of the target 'host', which is not selected",
-        "uhost.yaml:4, key targets.host.libraries",
+        "'cpu' is an option of the target 'npu', which is not selected",
+        "uhost.yaml:4, key targets.npu.cpu",
         "selected: cortex_m; select the target, or remove the option",
     )
 

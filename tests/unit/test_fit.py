@@ -43,7 +43,7 @@ def test_an_arena_larger_than_ram() -> None:
     assert missing > 0
     assert caught.value.what == (
         f"the model does not fit: region '{board.ram}' of netduinoplus2 has 131,072 B, "
-        f"{missing:,} B are missing. The arena takes 160,000 B and the stack "
+        f"at least {missing:,} B are missing. The arena takes 160,000 B and the stack "
         f"{board.stack_bytes:,} B. Live at the peak, step 0 (first):\n"
         "      80,000 B  mid  (steps 0 to 1)\n"
         "      80,000 B  x  (steps 0 to 0)"
@@ -58,7 +58,9 @@ def test_weights_larger_than_flash() -> None:
     assert "the weights do not fit: region 'flash' of stm32f746 has 1,048,576 B" in str(
         caught.value
     )
-    assert "1,048,576 B are missing; the largest:\n          32 B  w" in str(caught.value)
+    assert "at least 1,048,576 B are missing. The largest weights:\n          32 B  w" in str(
+        caught.value
+    )
 
 
 def test_a_host_has_no_limit() -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import CliRunner
+from raw_tflite import CODE, A, B, C, RawModel, RawOperator, RawTensor
 
 from uhost import driver
 from uhost.cli import cli
 from uhost.config.board import load_board
+from uhost.errors import UnsupportedOperatorError
 from uhost.resources import bundled_model
 
 WORDS = "target kernel forced scratch_bytes passed_over".split()
@@ -72,3 +76,54 @@ def test_a_model_need_not_fit_the_board_to_be_inspected(shared_models: Any) -> N
     path = str(shared_models / "mlperf_vww_int8.tflite")
     [found] = json.loads(inspect(path, "--board", "mps2_an500", "--json"))["results"]
     assert found["arena_bytes"] >= found["arena_lower_bound_bytes"] > 0
+
+
+@pytest.fixture
+def unsupported(tmp_path: Path) -> str:
+    """The file of a model whose first operator uhost has and whose second it lacks."""
+    model = RawModel(
+        [A, B, C, RawTensor("d", (2, 2))],
+        [RawOperator(), RawOperator(1, (2,), (3,), "")],
+        codes=((CODE.ADD, CODE.ADD, None), (CODE.COS, CODE.COS, None)),
+        outputs=(3,),
+    )
+    path = tmp_path / "cosine.tflite"
+    path.write_bytes(model.build())
+    return str(path)
+
+
+def refused(*arguments: str) -> tuple[str, UnsupportedOperatorError]:
+    done = CliRunner().invoke(cli, ["inspect", *arguments])
+    assert isinstance(done.exception, UnsupportedOperatorError)
+    return done.stdout, done.exception
+
+
+def test_an_unsupported_model_is_shown_with_the_reasons(unsupported: str) -> None:
+    shown, error = refused(unsupported, "--board", "stm32f746")
+    rows = [re.split(r"  +", line.strip()) for line in shown.splitlines() if line.strip()]
+    assert rows[0] == ["index", "operator", "output", "unsupported"]
+    assert rows[2:] == [
+        ["0", "ADD", "float32[1x4]"],
+        ["1", "COS", "float32[2x2]", "there is no such operator in uhost"],
+    ]
+    assert error.exit_code == 3
+    assert error.what.startswith("uhost cannot compile 1 of 2 operators: 1 × COS")
+
+
+def test_the_unsupported_operators_for_programs(unsupported: str) -> None:
+    [found] = json.loads(refused(unsupported, "--json")[0])["results"]
+    assert found == {
+        "model": "cosine",
+        "file_bytes": Path(unsupported).stat().st_size,
+        "unsupported": [
+            {
+                "index": 1,
+                "operator": "COS",
+                "outputs": ["float32[2x2]"],
+                "reason": "there is no such operator in uhost",
+            }
+        ],
+    }
+    text = (Path(__file__).parents[2] / "docs" / "json.md").read_text()
+    table = text.split("An entry of `unsupported`:", 1)[1].split("\n\n")[1]
+    assert re.findall(r"^\| `(\w+)`", table, re.M) == list(found["unsupported"][0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from uhost.ir.graph import Graph, Operator
 from uhost.ir.tensor import Quantization, Tensor
 from uhost.ops.relu import ReluAttributes
 from uhost.runtime.evaluation import compare
-from uhost.runtime.samples import random_sample, read_samples
+from uhost.runtime.samples import random_sample, read_golden, read_samples
 
 Q = Quantization((0.5,), (0,))
 
@@ -93,6 +94,30 @@ def _no_input(path: Path) -> Path:
     return path / "f.npz"
 
 
+def _numbered(*numbers: int) -> dict[str, Any]:
+    return {f"s{number}_in_0": np.zeros(3, np.int8) for number in numbers}
+
+
+def _gap(path: Path) -> Path:
+    np.savez(path / "f.npz", **_numbered(0, 2, 3))
+    return path / "f.npz"
+
+
+def _no_first(path: Path) -> Path:
+    np.savez(path / "f.npz", **_numbered(1))
+    return path / "f.npz"
+
+
+def _wide_output(path: Path) -> Path:
+    np.savez(path / "f.npz", **_numbered(0), s0_tflm_0=np.zeros(4, np.int8))
+    return path / "f.npz"
+
+
+def _two_of_floats(path: Path) -> Path:
+    np.save(path / "f.npy", np.zeros((2, 1, 3), np.float32))
+    return path / "f.npy"
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -101,7 +126,11 @@ def _no_input(path: Path) -> Path:
         (_text, r"input files end in .npz, .npy or .bin, not '.txt'"),
         (_no_zip, "the input file cannot be read"),
         (_second_output, "'s0_out_1' is for an output the model does not have"),
-        (_no_input, r"the file has no array for 'x' \(s0_in_…\)"),
+        (_no_input, "the file has no array 's0_in_0', the input 'x'"),
+        (_gap, "the file has no sample 1, but a sample 3"),
+        (_no_first, "the file has no sample 0, but a sample 1"),
+        (_wide_output, "'y' is int8 of shape 1x3, the file has int8 of shape 4"),
+        (_two_of_floats, "'x' is int8 of shape 1x3, the file has float32 of shape 2x1x3"),
         (lambda path: path / "none.npy", "there is no input file"),
     ],
 )
@@ -109,6 +138,44 @@ def test_a_wrong_file_is_refused(graph: Graph, tmp_path: Path, make: object, mes
     assert callable(make)
     with pytest.raises(ConfigError, match=message):
         read_samples(make(tmp_path), graph)
+
+
+def test_a_missing_input_and_a_wrong_output_are_named_by_their_keys(
+    graph: Graph, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read_samples(_no_input(tmp_path), graph)
+    assert caught.value.fix == "add it: int8 of shape 1x3"
+    with pytest.raises(ConfigError) as caught:
+        read_samples(_wide_output(tmp_path), graph)
+    assert caught.value.where == f"{tmp_path / 'f.npz'}: s0_tflm_0"
+
+
+def test_a_golden_file_says_what_every_sample_gives(graph: Graph, tmp_path: Path) -> None:
+    path, one = tmp_path / "g.npz", np.ones(3, np.int8)
+    np.savez(path, **_numbered(0, 1), s0_out_0=one, s1_tflm_0=one)
+    assert [item.expected[0].tolist() for item in read_golden(path, graph).items] == [[[1] * 3]] * 2
+
+    np.savez(path, **_numbered(0, 1, 2), s1_out_0=one)
+    with pytest.raises(ConfigError) as caught:
+        read_golden(path, graph)
+    assert caught.value.what == (
+        "the golden file has no expected output for 2 of 3 samples, the first of them sample 0"
+    )
+    assert caught.value.fix == "add s0_out_0 or s0_tflm_0, or leave the sample out"
+
+
+@pytest.mark.parametrize("name", ["g.npz", "g.npy", "g.bin"])
+def test_a_golden_file_without_expected_outputs(graph: Graph, tmp_path: Path, name: str) -> None:
+    zeros = np.zeros(3, np.int8)
+    np.savez(tmp_path / "g.npz", s0_in_0=zeros)
+    np.save(tmp_path / "g.npy", zeros)
+    (tmp_path / "g.bin").write_bytes(bytes(3))
+    with pytest.raises(ConfigError) as caught:
+        read_golden(tmp_path / name, graph)
+    assert caught.value.what == "the golden file has no expected outputs"
+    assert caught.value.where == str(tmp_path / name)
+    assert "s<k>_out_<i> or s<k>_tflm_<i>" in caught.value.fix
 
 
 def test_random_samples_are_seeded(graph: Graph) -> None:

@@ -7,12 +7,15 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from uhost.codegen.artifact import Artifact
 from uhost.config.board import load_board
+from uhost.driver import choose_toolchain
 from uhost.errors import BuildError, OutOfMemoryError, ToolNotFoundError
+from uhost.report.doctor import diagnose
 from uhost.toolchain import _build, arm_gcc, host_cc, riscv_gcc, zig
 from uhost.toolchain._programs import MisdirectedVariableError, Program, version_of
 from uhost.toolchain._toolchain import TOOLCHAINS, Toolchain
@@ -200,13 +203,100 @@ def test_gcc_without_newlib(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     gcc = script(
         tmp_path / "gcc", 'case "$1" in --version) echo gcc 12;; *) echo nano.specs;; esac'
     )
-    monkeypatch.setenv("UHOST_ARM_GCC", str(gcc))
+    gcc.rename(tmp_path / "arm-none-eabi-gcc")
+    gcc = tmp_path / "arm-none-eabi-gcc"
+    monkeypatch.delenv("UHOST_ARM_GCC", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ToolNotFoundError) as caught:
         arm_gcc.TOOLCHAIN.locate()
+    assert not isinstance(caught.value, MisdirectedVariableError)
     assert caught.value.what == f"'{gcc}' has no newlib: nano.specs is missing"
     assert caught.value.fix == (
         "install it with `apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi`"
     )
+
+
+def compiler(path: Path, machine: str, specs: str = "/specs") -> Path:
+    return script(
+        path,
+        f'case "$1" in --version) echo gcc 12;; -dumpmachine) echo {machine};; *) echo {specs};; '
+        "esac",
+    )
+
+
+@pytest.mark.parametrize(
+    ("toolchain", "variable", "name", "machine", "specs", "reason"),
+    [
+        (arm_gcc, "UHOST_ARM_GCC", "arm-none-eabi-gcc", "x86_64-linux-gnu", "/s", "builds for "),
+        (arm_gcc, "UHOST_ARM_GCC", "arm-none-eabi-gcc", "", "/s", "is no C compiler"),
+        (
+            *(arm_gcc, "UHOST_ARM_GCC", "arm-none-eabi-gcc", "arm-none-eabi", "nano.specs"),
+            "has no newlib: nano.specs is missing",
+        ),
+        (
+            *(riscv_gcc, "UHOST_RISCV_GCC", "riscv64-unknown-elf-gcc", "arm-none-eabi", "/s"),
+            "builds for ",
+        ),
+        (
+            *(riscv_gcc, "UHOST_RISCV_GCC", "riscv64-unknown-elf-gcc", "riscv64-unknown-elf", "p"),
+            "has no picolibc: picolibc.specs is missing",
+        ),
+        (host_cc, "UHOST_HOST_CC", "cc", "arm-none-eabi", "/s", "builds for "),
+        (host_cc, "UHOST_HOST_CC", "cc", "", "/s", "is no C compiler"),
+    ],
+)
+def test_a_variable_that_names_a_wrong_program(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    toolchain: ModuleType,
+    variable: str,
+    name: str,
+    machine: str,
+    specs: str,
+    reason: str,
+) -> None:
+    wrong = compiler(tmp_path / "wrong", machine, specs)
+    monkeypatch.setenv(variable, str(wrong))
+    with pytest.raises(MisdirectedVariableError) as caught:
+        toolchain.TOOLCHAIN.locate()
+    whole = f"{reason}{machine}" if reason.endswith(" ") else reason
+    assert caught.value.what == f"{variable} names '{wrong}', which {whole}"
+    assert caught.value.where == f"environment variable {variable}"
+    assert caught.value.fix == f"correct {variable}, or unset it to search PATH for '{name}'"
+
+
+def test_a_variable_that_names_a_program_that_fails(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fails = script(tmp_path / "fails", "exit 1")
+    monkeypatch.setenv("UHOST_TEST_GCC", str(fails))
+    with pytest.raises(MisdirectedVariableError) as caught:
+        PROGRAM.locate()
+    assert caught.value.what == (
+        f"UHOST_TEST_GCC names '{fails}', which does not run: `--version` ended with status 1"
+    )
+
+
+def test_no_other_toolchain_stands_in_for_a_wrong_variable(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    wrong = compiler(tmp_path / "gcc", "x86_64-linux-gnu")
+    monkeypatch.setenv("UHOST_ARM_GCC", str(wrong))
+    with pytest.raises(MisdirectedVariableError):
+        choose_toolchain(load_board("stm32f746"))
+    (found,) = (f for f in diagnose() if f.tool == "arm_gcc")
+    assert found.status == "misdirected"
+
+
+def test_right_compilers_in_variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for toolchain, variable, machine in (
+        (arm_gcc.TOOLCHAIN, "UHOST_ARM_GCC", "arm-none-eabi"),
+        (riscv_gcc.TOOLCHAIN, "UHOST_RISCV_GCC", "riscv64-unknown-elf"),
+        (host_cc.TOOLCHAIN, "UHOST_HOST_CC", "x86_64-linux-gnu"),
+    ):
+        right = compiler(tmp_path / machine, machine)
+        monkeypatch.setenv(variable, str(right))
+        assert toolchain.locate().argv == (str(right),)
 
 
 def test_zig_without_its_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -353,12 +443,13 @@ def test_a_compiler_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             host_artifact(),
             HOST,
             tmp_path,
-            compile_command=lambda source: ("sleep", "60"),
+            compile_command=lambda source: ("sh", "-c", "exec sleep 60"),
             link_command=lambda objects: ("true",),
             version="1",
         )
-    assert caught.value.what == "'sleep' did not end within 0.2 s"
-    assert caught.value.where == "sleep 60"
+    assert caught.value.what == "'sh' did not end within 0.2 s"
+    mapped = f"-ffile-prefix-map={tmp_path.resolve()}=."
+    assert caught.value.where == f"sh -c exec sleep 60 {mapped}"
 
 
 LINKER_MESSAGES = {

@@ -117,19 +117,24 @@ def test_an_endless_loop_meets_the_deadline_and_can_be_closed() -> None:
     )
     line.close()
     line.close()
-    assert not any(t.name == "uhost-unicorn" for t in threading.enumerate())
+    assert line._stopped.is_set()
+    for thread in threading.enumerate():
+        if thread.name == "uhost-unicorn":
+            thread.join(5)
+            assert not thread.is_alive()
 
 
 def test_a_dropped_line_ends_its_thread() -> None:
     line = start("endless")
     with pytest.raises(DeadlineError):
         line.read(1, 0.05)
-    (thread,) = line._threads
+    stopped = line._stopped
+    assert not stopped.is_set()
     gone = weakref.ref(line)
     del line
     gc.collect()
     assert gone() is None
-    assert not thread.is_alive()
+    assert stopped.wait(1)
 
 
 def test_an_interpreter_that_ends_ends_the_run(tmp_path: Path) -> None:
@@ -156,6 +161,42 @@ def test_an_interpreter_that_ends_ends_the_run(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert done.stdout == ("the device sent nothing within 0.05 s, and is still computing\n")
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("signals", [1, 3])
+def test_ctrl_c_ends_the_run_and_nothing_else(tmp_path: Path, signals: int) -> None:
+    script = tmp_path / "interrupted.py"
+    script.write_text(
+        "import os, signal, sys, threading, time\n"
+        "from test_unicorn_line import start\n"
+        "def interrupt():\n"
+        f"    for _ in range({signals}):\n"
+        "        time.sleep(0.2)\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "line = start('endless')\n"
+        "interrupter = threading.Thread(target=interrupt)\n"
+        "interrupter.start()\n"
+        f"for _ in range({signals}):\n"
+        "    try:\n"
+        "        line.read(1, 60)\n"
+        "    except KeyboardInterrupt:\n"
+        "        pass\n"
+        "interrupter.join()\n"
+        "line.close()\n"
+        "time.sleep(0.2)\n"
+        "assert len(sys._current_frames()) == 1, 'it executes on'\n"
+        "sys.exit(130)\n"
+    )
+    here = Path(__file__).resolve().parent
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", str(script)],
+        env={**os.environ, "PYTHONPATH": f"{here}:{here.parent}"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (130, "")
 
 
 def test_closed_line() -> None:

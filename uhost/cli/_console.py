@@ -2,14 +2,55 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from uhost.errors import InternalError, UhostError
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer as Buffer
+
+
+class Output(io.FileIO):
+    """The file that standard output goes to; keeps the error of a write that failed.
+
+    The exception alone does not tell: a failed write of any other file looks the same.
+    """
+
+    error: OSError | None = None
+
+    def write(self, content: Buffer, /) -> int:
+        """Writes as `FileIO` does."""
+        try:
+            return super().write(content)
+        except OSError as error:
+            self.error = error
+            raise
+
+
+def watch_output() -> Output:
+    """Returns the file that standard output goes to from now on: the one it did.
+
+    What an encoding does not have is printed as `?`, and is no failure.
+    """
+    stdout: TextIO | None = sys.stdout
+    if stdout is None:  # it was closed before the start
+        file, encoding = Output(os.devnull, "w"), "utf-8"
+    else:
+        file, encoding = Output(stdout.fileno(), "w", closefd=False), stdout.encoding
+    sys.stdout = io.TextIOWrapper(
+        io.BufferedWriter(file), encoding, errors="replace", line_buffering=file.isatty()
+    )
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(errors="replace")
+    return file
 
 
 def wants_json() -> bool:
@@ -21,9 +62,14 @@ def show(*parts: object) -> None:
     """Prints results for people to standard output, wide when it is not a terminal."""
     from rich.console import Console
 
-    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    class Printer(Console):
+        def on_broken_pipe(self) -> None:
+            """Leaves the exit code to `main`: rich would end with that of a difference."""
+            raise BrokenPipeError
+
+    console = Printer(highlight=False, soft_wrap=not sys.stdout.isatty())
     if not console.is_terminal:
-        console = Console(highlight=False, width=200)
+        console = Printer(highlight=False, width=200)
     for part in parts:
         console.print(part)
 
@@ -56,6 +102,12 @@ def fail(error: UhostError) -> int:
     else:
         click.echo(f"error: {error}", err=True)
     return error.exit_code
+
+
+def discard(stream: TextIO) -> None:
+    """Drops what `stream` still holds and is given, so that Python's end cannot fail on it."""
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())
 
 
 def unexpected(error: Exception) -> UhostError:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from uhost.cli._console import note
 from uhost.cli._settings import BUILDS, Settings, named_models
-from uhost.errors import ConfigError
+from uhost.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
+    from uhost.config.compilation import KernelChoice
     from uhost.config.pass_context import PassContext
     from uhost.config.resolve import Resolved
     from uhost.runtime.compiled import Built, Compiled, Source
@@ -22,8 +23,20 @@ def configured(settings: Settings, project: Path | None) -> Resolved:
     from uhost.config.project import find_project, read_project
     from uhost.config.resolve import resolve
 
+    _refuse_misspelt(settings)
     path = find_project(project, Path())
     return resolve(settings, read_project(path) if path else None)
+
+
+def _refuse_misspelt(settings: Settings) -> None:
+    """Raises `ModelError` for a path that is not there, whatever else is wrong."""
+    for path in model_paths(settings):
+        if not Path(path).exists():
+            raise ModelError(
+                f"there is no model or build folder '{path}'",
+                where="command line, MODEL",
+                fix="check the path",
+            )
 
 
 def loaded(models: Sequence[str]) -> tuple[Source, ...]:
@@ -98,10 +111,16 @@ def pick(compiled: Compiled, name: str | None) -> int:
     return 0
 
 
-def built(settings: Settings, project: Path | None, verb: str = "") -> tuple[Built, Any]:
+def built(
+    settings: Settings,
+    project: Path | None,
+    verb: str = "",
+    kernels: tuple[KernelChoice, ...] | None = None,
+) -> tuple[Built, Any]:
     """Returns an image, and the section of the configuration that says what `verb` does.
 
-    The section is None for a verb that has none.
+    The section is None for a verb that has none. `kernels` replace the forced kernels of
+    the configuration.
 
     The image is that of a folder that `uhost build` made, where one is given in place of a
     model, else one built now.
@@ -112,6 +131,8 @@ def built(settings: Settings, project: Path | None, verb: str = "") -> tuple[Bui
     folder = _folder(settings)
     if folder is None:
         resolved = configured(settings, project)
+        if kernels is not None:
+            resolved = replace(resolved, config=replace(resolved.config, kernels=kernels))
         return driver.link(compiled(resolved), resolved.toolchain), getattr(resolved, verb, None)
     for keys, (_, option) in settings.items():
         if keys not in BUILDS and keys[0] != verb:
@@ -125,15 +146,36 @@ def built(settings: Settings, project: Path | None, verb: str = "") -> tuple[Bui
     return made, section(settings, project, verb) if verb else None
 
 
-def one_by_one(settings: Settings, project: Path | None) -> Iterator[tuple[str, Settings]]:
-    """Yields for each model its path and settings for it alone; one without a path for none."""
+def one_by_one(
+    settings: Settings, project: Path | None
+) -> Iterator[tuple[str, Settings, tuple[KernelChoice, ...] | None]]:
+    """Yields for each model its path, and settings and forced kernels for it alone.
+
+    Without a model, that is once, with the path "". The kernels are None where the
+    configuration's are the model's own.
+    """
     models, option = settings.get(("models",), ({}, "MODEL"))
     if not models:
         models = dict(_named(configured(settings, project)))
+    files = {name: path for name, path in models.items() if not Path(path).is_dir()}
+    kernels = _forced(files, settings, project) if len(models) > 1 and files else {}
     for name, path in models.items():
-        yield path, {**settings, ("models",): ({name: path}, option)}
+        yield path, {**settings, ("models",): ({name: path}, option)}, kernels.get(name)
     if not models:
-        yield "", settings
+        yield "", settings, None
+
+
+def _forced(
+    models: dict[str, str], settings: Settings, project: Path | None
+) -> dict[str, tuple[KernelChoice, ...]]:
+    """Returns model → its forced kernels; raises `ConfigError` for those of no model."""
+    from uhost import driver
+
+    resolved = configured(settings, project)
+    if not resolved.config.kernels:
+        return {}
+    graphs = [source.graph for source in driver.load(models)]
+    return driver.choices_by_model(graphs, resolved.config, resolved.context)
 
 
 def section(settings: Settings, project: Path | None, verb: str) -> Any:

@@ -65,9 +65,9 @@ def command(
 
     results = []
     with progress("Measuring") as update:
-        for path, alone in one_by_one(settings, project):
+        for path, alone, kernels in one_by_one(settings, project):
             update(path or "the bundled model")
-            built, asked = build_model(alone, project, "bench")
+            built, asked = build_model(alone, project, "bench", kernels)
             where = device(built.compiled.board, asked.on or None, port=port, probe=probe)
             golden = Path(path).with_suffix(".golden.npz") if path else None
             for index, model in enumerate(built.compiled.models):

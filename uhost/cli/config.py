@@ -84,6 +84,7 @@ def _written(settings: Settings, project: Path | None) -> dict[str, Any]:
     from uhost.config._layers import CHOSEN, command_line_layer, file_layer, merge
     from uhost.config._yaml import together
     from uhost.config.project import FILE_NAME, find_project, read_project
+    from uhost.config.resolve import check_written
 
     path = find_project(project, Path())
     typed, mistakes = command_line_layer(settings)
@@ -94,7 +95,9 @@ def _written(settings: Settings, project: Path | None) -> dict[str, Any]:
             f"there is no {FILE_NAME} here, and nothing is on the command line",
             fix="add --project FILE or --board, or make a project with `uhost new`",
         )
-    merged = merge([file_layer(read_project(path)) if path else {}, typed])
+    file = read_project(path) if path else None
+    check_written(settings, file)
+    merged = merge([file_layer(file) if file else {}, typed])
     plain: dict[str, Any] = {}
     for keys, setting in merged.items():
         _put(plain, keys, setting, names=keys in CHOSEN)

@@ -15,7 +15,7 @@ from uhost.cli._options import json_option
 def command(as_json: bool) -> int:
     """Say which compilers and simulators were found, where, and how to get what is missing.
 
-    Exit code 5 when nothing can build for a board, or a variable points nowhere.
+    Exit code 5 when nothing can build for a board, or a variable is wrong.
 
     Example: uhost doctor
     """

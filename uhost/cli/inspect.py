@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,7 @@ import click
 from uhost.cli._console import show
 from uhost.cli._options import board_option, json_option, model_argument
 from uhost.cli._work import loaded
+from uhost.errors import UnsupportedOperatorError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -28,7 +30,8 @@ def command(model: str | None, board: str | None, as_json: bool) -> None:
 
     With --board, after the passes: the target and the kernel that each operator gets, why
     others were passed over, and the memory plan. The model need not fit the board. A model
-    with operators that uhost lacks is reported with all of them at once (exit code 3).
+    with operators that uhost lacks is shown as its file has it, with the reason for each of
+    them (exit code 3).
 
     Example: uhost inspect kws.tflite --board stm32f746
     """
@@ -37,7 +40,14 @@ def command(model: str | None, board: str | None, as_json: bool) -> None:
     from uhost.kernels._partition import asked
     from uhost.report.records import results_json
 
-    [source] = loaded([model] if model else [])
+    try:
+        [source] = loaded([model] if model else [])
+    except UnsupportedOperatorError as error:
+        if as_json:
+            click.echo(results_json([_unsupported(model or "", error)]))
+        else:
+            show(_file_operators(error), "")
+        raise
     if board is None:
         record = _record(source.graph, len(source.content))
     else:
@@ -53,6 +63,31 @@ def command(model: str | None, board: str | None, as_json: bool) -> None:
         click.echo(results_json([record]))
     else:
         _show(record)
+
+
+def _unsupported(model: str, error: UnsupportedOperatorError) -> dict[str, Any]:
+    """Returns what `--json` prints of a model that uhost cannot take."""
+    from uhost.cli._settings import named_models
+
+    [(name, path)] = named_models([model]).items()
+    return {
+        "model": name,
+        "file_bytes": Path(path).stat().st_size,
+        "unsupported": [asdict(one) for one in error.operators if one.reason],
+    }
+
+
+def _file_operators(error: UnsupportedOperatorError) -> Table:
+    """Returns every operator of a model file that uhost cannot take, the reasons beside them."""
+    from rich.markup import escape
+
+    from uhost.report.tables import table
+
+    made = table("index", "operator", "output", "unsupported", right=("index",))
+    for one in error.operators:
+        texts = (one.operator, ", ".join(one.outputs) or "-", one.reason)
+        made.add_row(str(one.index), *map(escape, texts))
+    return made
 
 
 def _record(graph: Graph, file_bytes: int) -> dict[str, Any]:

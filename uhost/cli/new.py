@@ -65,12 +65,13 @@ def command(folder: Path, model: str | None, board: str | None) -> None:
     from uhost import driver, resources
     from uhost.codegen.artifact import write_file
     from uhost.codegen.names import identifier
-    from uhost.config.board import board_names, load_board
+    from uhost.config.board import load_board
     from uhost.config.project import FILE_NAME
+    from uhost.config.resolve import NAME_A_BOARD
     from uhost.runtime.device import device
 
     if board is None:
-        raise ConfigError("no board given", fix=f"add --board, one of: {', '.join(board_names())}")
+        raise ConfigError("no board given", fix=NAME_A_BOARD)
     found = load_board(board)
     source = Path(model) if model else resources.bundled_model()
     [loaded] = driver.load(source)

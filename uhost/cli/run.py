@@ -22,6 +22,7 @@ from uhost.cli._options import (
 from uhost.cli._settings import Configured, SettingOption, Settings
 from uhost.cli._work import built as build_model
 from uhost.cli._work import for_model, pick
+from uhost.errors import ConfigError
 
 if TYPE_CHECKING:
     from uhost.ir.tensor import Array
@@ -83,6 +84,12 @@ def command(
 
     with progress("Building"):
         built, asked = build_model(settings, project, "run")
+    if asked.output and Path(asked.output).suffix.lower() != ".npz":
+        raise ConfigError(
+            f"outputs are written as .npz, not '{Path(asked.output).suffix or asked.output}'",
+            where=f"{asked.output}",
+            fix="give --output a name that ends in .npz",
+        )
     index = pick(built.compiled, name)
     chosen = built.compiled.models[index]
     graph = chosen.lowered.graph

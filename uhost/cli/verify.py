@@ -59,7 +59,7 @@ def command(
     from uhost.report import records, tables
     from uhost.runtime.device import device
     from uhost.runtime.evaluation import measure
-    from uhost.runtime.samples import random_sample, read_samples
+    from uhost.runtime.samples import random_sample, read_golden
 
     with progress("Building"):
         built, asked = build_model(settings, project, "verify")
@@ -69,7 +69,7 @@ def command(
     golden = for_model(asked.golden, chosen.name) or resources.bundled_samples(
         chosen.source.content
     )
-    samples = read_samples(golden, graph).items if golden else (random_sample(graph),)
+    samples = read_golden(golden, graph).items if golden else (random_sample(graph),)
     where = device(built.compiled.board, asked.on or None, port=port, probe=probe)
     with progress("Verifying") as update:
         result = measure(built, where, samples, index, layers=True, progress=update)

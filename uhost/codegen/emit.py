@@ -12,6 +12,7 @@ from uhost.codegen.firmware import ARENA_SECTION
 from uhost.codegen.lowered import Lowered
 from uhost.config.board import Board
 from uhost.config.compilation import CompilationConfig, Executor
+from uhost.kernels._kernel import library
 
 
 def emit(models: Sequence[Lowered], config: CompilationConfig, version: str) -> Artifact:
@@ -22,6 +23,7 @@ def emit(models: Sequence[Lowered], config: CompilationConfig, version: str) -> 
     executor = config.executor
     alignment_bytes = config.usable_constant_pools()[0].alignment_bytes
     values = Printer(models, executor.link_params, alignment_bytes).template_values(version)
+    values["dsp_cpu"] = config.targets[0].cpu if _needs_dsp(models) else ""
     return Artifact(
         {
             "model.c": render("model.c.j2", values).encode(),
@@ -29,6 +31,12 @@ def emit(models: Sequence[Lowered], config: CompilationConfig, version: str) -> 
             **interface_files(models, executor),
         }
     )
+
+
+def _needs_dsp(models: Sequence[Lowered]) -> bool:
+    """True if a kernel needs the DSP extension of Arm's CPUs."""
+    selections = (s for one in models for s in one.selections.values() if s.target == "cortex_m")
+    return any("dsp" in library(s.library)[s.name].features for s in selections)
 
 
 def model_table(

@@ -10,7 +10,7 @@ import msgspec
 
 from uhost.config._findings import check, nearest, not_known
 from uhost.config._layers import Keys, Layer, Setting, usable_bytes
-from uhost.config.board import Board
+from uhost.config.board import Board, Region
 from uhost.config.compilation import EXECUTORS, RUNTIMES, Pool
 from uhost.config.pass_context import PassContext
 from uhost.config.project import options_of
@@ -72,6 +72,9 @@ def selected_targets(settings: Layer, board: Board, problems: Problems) -> tuple
         if kind not in TARGETS:
             problems.append(not_known("target", kind, TARGETS.names(), chosen.where))
             continue
+        if kind not in (kinds[0], board.target.kind) and not TARGETS[kind].accelerator:
+            problems.append(_second_cpu(kind, board, chosen))
+            continue
         if target := _target(settings, kind, board, chosen, problems):
             found.append(target)
     if board.target.kind != kinds[0]:
@@ -86,6 +89,34 @@ def selected_targets(settings: Layer, board: Board, problems: Problems) -> tuple
     return tuple(found)
 
 
+def unboarded_targets(settings: Layer) -> Problems:
+    """Returns the complaints about targets and CPUs that exist nowhere, whatever the board."""
+    problems: Problems = []
+    chosen = settings.get(("targets",))
+    if chosen is None:
+        return problems
+    for kind in chosen.value:
+        if kind not in TARGETS:
+            problems.append(not_known("target", kind, TARGETS.names(), chosen.where))
+            continue
+        cpu = settings.get(("targets", kind, "cpu"))
+        if cpu is not None and cpu.value not in TARGETS[kind].cpus:
+            known = tuple(TARGETS[kind].cpus)
+            problems.append(not_known(f"{kind} CPU", cpu.value, known, cpu.where))
+    return problems
+
+
+def _second_cpu(kind: str, board: Board, chosen: Setting) -> ConfigError:
+    """Returns the complaint about a target that nothing on the board could be."""
+    accelerators = [name for name in TARGETS.names() if TARGETS[name].accelerator]
+    return ConfigError(
+        f"the target '{kind}' is a CPU, but the board '{board.name}' has one already, "
+        f"'{board.target.kind}': targets after the first are accelerators",
+        where=chosen.where,
+        fix=f"leave out '{kind}'; accelerators: {', '.join(accelerators) or 'none installed'}",
+    )
+
+
 def _target(
     settings: Layer, kind: str, board: Board, chosen: Setting, problems: Problems
 ) -> Target | None:
@@ -96,6 +127,19 @@ def _target(
             problems.append(
                 not_known("kernel library", library, library_names(), where["libraries"])
             )
+    cpu = options.get("cpu", "")
+    if kind == board.target.kind and cpu in TARGETS[kind].cpus:
+        codes = TARGETS[kind].codes_for(board.target.cpu)
+        if cpu not in codes:
+            problems.append(
+                ConfigError(
+                    f"the board '{board.name}' has a {board.target.cpu}, which does not run "
+                    f"code for {cpu}",
+                    where=where["cpu"],
+                    fix=f"give {' or '.join(codes)}, or leave it out",
+                )
+            )
+            return None
     try:
         target = TARGETS[kind].complete(
             options.get("cpu"), options.get("features"), options.get("libraries")
@@ -171,9 +215,15 @@ def _pool_problem(pool: Pool, what: str, board: Board) -> tuple[str, str] | None
             f"the board '{board.name}' has no memory region '{pool.name}'",
             f"{nearest(pool.name, names)}known: {', '.join(names)}",
         )
-    writable = [r.name for r in board.regions if r.kind != "flash"]
-    if what == "workspace" and pool.name not in writable:
-        return (f"the arena cannot lie in flash, '{pool.name}'", f"use {' or '.join(writable)}")
+    usual = [r.name for r in board.regions if r.kind != "flash" and not _arena_is_null(board, r)]
+    if what == "workspace" and pool.name not in usual:
+        problem = f"the arena cannot lie in flash, '{pool.name}'"
+        if regions[pool.name].kind != "flash":
+            problem = (
+                f"the arena cannot lie in '{pool.name}', which begins at address 0: to C, a "
+                "pointer there is no arena"
+            )
+        return (problem, f"use {' or '.join(usual)}")
     if what == "constants" and pool.name != board.flash:
         return (
             f"weights are linked into '{board.flash}', not into '{pool.name}'",
@@ -187,6 +237,11 @@ def _pool_problem(pool: Pool, what: str, board: Board) -> tuple[str, str] | None
             f"give at most {usable}, or leave the size out",
         )
     return None
+
+
+def _arena_is_null(board: Board, region: Region) -> bool:
+    """True if an arena in the region has the address 0; in the RAM it lies behind the stack."""
+    return region.start == 0 and region.name != board.ram
 
 
 def context_of(settings: Layer, problems: Problems) -> PassContext:

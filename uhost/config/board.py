@@ -62,6 +62,7 @@ __all__ = [
     "Step",
     "board_names",
     "chip_names",
+    "default_boards",
     "load_board",
 ]
 
@@ -154,6 +155,11 @@ def chip_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _chips().glob("*.yaml")))
 
 
+def default_boards() -> dict[str, str]:
+    """Returns chip → the board that the chip's name stands for."""
+    return {chip: _chip(chip).value.default_board for chip in chip_names()}
+
+
 def load_board(name: str) -> Board:
     """Returns the board `name`: a board, a chip (its default board) or a board file's path.
 
@@ -170,7 +176,7 @@ def load_board(name: str) -> Board:
     if name in board_names():
         return _load(resources.folder("boards") / f"{name}.yaml", name)
     if name in chip_names():
-        file = read_yaml(_chips() / f"{name}.yaml", ChipFile, BoardError)
+        file = _chip(name)
         board = file.value.default_board
         check_known(file, ("default_board",), "board", board, board_names())
         return replace(load_board(board), name=name)
@@ -179,6 +185,10 @@ def load_board(name: str) -> Board:
         fix=f"{nearest(name, (*board_names(), *chip_names()))}`uhost boards` lists them; the name "
         "of a chip and the path of a board file do too",
     )
+
+
+def _chip(name: str) -> YamlFile[ChipFile]:
+    return read_yaml(_chips() / f"{name}.yaml", ChipFile, BoardError)
 
 
 def _chips() -> Path:

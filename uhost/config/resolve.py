@@ -16,8 +16,8 @@ All mistakes of one file are told at once; nothing is dropped.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -45,28 +45,34 @@ from uhost.config._resolve_parts import (
     refuse_unselected,
     section,
     selected_targets,
+    unboarded_targets,
 )
 from uhost.config._yaml import YamlFile, together
 from uhost.config.board import Board, board_names, chip_names, load_board
 from uhost.config.compilation import CompilationConfig, Executor, KernelChoice, Runtime
 from uhost.config.pass_context import PassContext
 from uhost.config.project import (
+    SECTIONS,
     BenchSection,
     PassesSection,
     Project,
     RunSection,
     VerifySection,
+    described_fields,
     leaves,
 )
 from uhost.config.target import Target
 from uhost.errors import ConfigError
 from uhost.kernels._kernel import library_names
+from uhost.passes._pass import PASSES
 from uhost.registry import Registry
 from uhost.runners._runner import RUNNERS
 from uhost.toolchain._toolchain import TOOLCHAINS
 
 Models = tuple[tuple[str | None, str], ...]
 Origins = Mapping[str, tuple[object, str]]
+
+NAME_A_BOARD = "add --board NAME, such as host, stm32f746 or microbit: `uhost boards` lists them"
 
 _DEFAULT = "default"
 
@@ -145,7 +151,7 @@ def resolve(values: Values, project: YamlFile[Project] | None = None) -> Resolve
     typed, problems = command_line_layer(values)
     if problems:
         raise together(problems, "command line")
-    board = _board(merge([written, typed]), project.path.parent if project else Path())
+    board = _board(merge([written, typed]), project)
     settings = merge([board_layer(board), written, typed])
     resolved = _resolve(settings, board, problems)
     if problems:
@@ -153,20 +159,41 @@ def resolve(values: Values, project: YamlFile[Project] | None = None) -> Resolve
     return resolved
 
 
+def check_written(values: Values, project: YamlFile[Project] | None = None) -> None:
+    """Raises what `resolve` raises, but allows that no board is given yet.
+
+    Without a board, what depends on one is not checked: its CPU's features and its memory.
+    """
+    settings = merge([file_layer(project) if project else {}, command_line_layer(values)[0]])
+    if ("board",) in settings:
+        resolve(values, project)
+        return
+    board = load_board("host")
+    rest = {keys: one for keys, one in settings.items() if keys[0] not in ("targets", "pools")}
+    problems = unboarded_targets(settings)
+    _resolve(merge([board_layer(board), rest]), board, problems)
+    if problems:
+        raise together(problems, str(project.path) if project else "command line")
+
+
 def preset(board: Board) -> CompilationConfig:
     """Returns the configuration of a board about which nothing else was said."""
     return _resolve(board_layer(board), board, []).config
 
 
-def _board(settings: Layer, folder: Path) -> Board:
-    """Returns the board; a name that uhost lacks may be one of `boards/` beside the project."""
+def _board(settings: Layer, project: YamlFile[Project] | None) -> Board:
+    """Returns the board: one of `boards/` beside the project file goes before uhost's own.
+
+    Without a project file the working folder's `boards/` adds names, and replaces none.
+    """
     setting = settings.get(("board",))
     if setting is None:
-        raise ConfigError("no board given", fix=f"add --board, one of: {', '.join(board_names())}")
+        raise ConfigError("no board given", fix=NAME_A_BOARD)
     name = str(setting.value)
+    folder = project.path.parent if project else Path()
     own = folder / "boards" / f"{name}.yaml"
-    known = (*board_names(), *chip_names())
-    if not is_path(name) and name not in known and own.is_file():
+    replaceable = project is not None or name not in (*board_names(), *chip_names())
+    if not is_path(name) and replaceable and own.is_file():
         return load_board(str(own))
     try:
         return load_board(name)
@@ -289,7 +316,28 @@ def _origins(resolved: Resolved, settings: Layer) -> dict[str, tuple[object, str
         if value in ({}, []) and keys not in settings:
             continue
         origins[spell(keys)] = (value, _origin(keys, settings))
-    return origins
+    for keys, value in _defaults():
+        if not any(key == spell(keys) or key.startswith(spell(keys) + ".") for key in origins):
+            origins[spell(keys)] = (value, _DEFAULT)
+    order = [*Project.__struct_fields__]
+    ordered = sorted(origins, key=lambda key: order.index(key.partition(".")[0]))
+    return {key: origins[key] for key in ordered}
+
+
+def _defaults() -> Iterator[tuple[Keys, object]]:
+    """Yields the keys that may be left out and what they then are; None: chosen when needed."""
+    yield from ((("models",), None), (("kernels",), {}), (("toolchain",), None))
+    yield ("output",), None
+    for name in PASSES.names():
+        kind: Any = PASSES[name]
+        for option in fields(kind):
+            if option.name != "name" and option.default is not MISSING:
+                yield ("passes", "options", name, option.name), option.default
+    sections: Mapping[str, type[msgspec.Struct]] = {"passes": PassesSection, **SECTIONS}
+    for section_name, struct in sections.items():
+        for key in described_fields(struct):
+            value: object = False if key.kind is bool else [] if key.is_list else None
+            yield (section_name, key.name), {} if key.name == "options" else value
 
 
 def _origin(keys: Keys, settings: Layer) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
 from uhost.errors import (
+    FileOperator,
     InternalError,
     MalformedModelError,
     ModelError,
@@ -121,7 +122,7 @@ def import_nodes(
             unsupported.append(_Unsupported(node, str(error)))
         graph.write(node)
     if unsupported:
-        raise _unsupported_operators(name, len(nodes), unsupported)
+        raise _unsupported_operators(name, nodes, unsupported)
     return graph.finish(inputs, outputs)
 
 
@@ -314,23 +315,39 @@ def _dynamic_shape(tensor: str, shape: Sequence[int], name: str) -> ModelError:
 
 
 def _unsupported_operators(
-    name: str, total: int, unsupported: Sequence[_Unsupported]
+    name: str, nodes: Sequence[Node], unsupported: Sequence[_Unsupported]
 ) -> UnsupportedOperatorError:
     counts = Counter(entry.node.operator for entry in unsupported)
     groups: dict[tuple[str, str], list[Node]] = defaultdict(list)
     for entry in unsupported:
         groups[entry.node.operator, entry.reason].append(entry.node)
     summary = ", ".join(f"{count} × {operator}" for operator, count in counts.most_common())
-    lines = [f"uhost cannot compile {len(unsupported)} of {total} operators: {summary}"]
-    for (operator, reason), nodes in groups.items():
+    lines = [f"uhost cannot compile {len(unsupported)} of {len(nodes)} operators: {summary}"]
+    for (operator, reason), refused in groups.items():
         lines.append(f"  {operator}: {reason}")
-        for node in nodes:
+        for node in refused:
             outputs = ", ".join(_describe(tensor) for tensor in node.declared_outputs)
             lines.append(f"    operator {node.index} -> {outputs or 'nothing'}")
     return UnsupportedOperatorError(
         "\n".join(lines),
         where=f"model '{name}'",
         fix="`uhost ops` lists the operators, types and options that are supported",
+        operators=_file_operators(nodes, unsupported),
+    )
+
+
+def _file_operators(
+    nodes: Sequence[Node], unsupported: Sequence[_Unsupported]
+) -> tuple[FileOperator, ...]:
+    reasons = {entry.node.index: entry.reason for entry in unsupported}
+    return tuple(
+        FileOperator(
+            node.index,
+            node.operator,
+            tuple(_type_of(tensor) for tensor in node.declared_outputs),
+            reasons.get(node.index, ""),
+        )
+        for node in nodes
     )
 
 
@@ -338,10 +355,13 @@ def _describe(tensor: Declared) -> str:
     name = tensor.name
     if len(name) > _NAME_LIMIT:
         name = f"{name[: _NAME_LIMIT // 2]}…{name[-_NAME_LIMIT // 2 :]}"
-    type_text = (
-        tensor.type if isinstance(tensor, RefusedTensor) else _type_text(tensor.shape, tensor.dtype)
-    )
-    return f"'{name}' {type_text}"
+    return f"'{name}' {_type_of(tensor)}"
+
+
+def _type_of(tensor: Declared) -> str:
+    if isinstance(tensor, RefusedTensor):
+        return tensor.type
+    return _type_text(tensor.shape, tensor.dtype)
 
 
 def _type_text(shape: Sequence[int], dtype: DType) -> str:

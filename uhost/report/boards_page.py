@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from uhost.config.board import Board, Region
 from uhost.report.units import frequency, kib
@@ -12,7 +13,9 @@ INTRODUCTION = """\
 
 This page is written by `uhost boards --markdown`, from the files in `boards/` and
 `boards/chips/`; a test holds it to them. A board takes one file of data, and a chip that is
-already there is shared: [bring up your own board in 30 minutes](bring-up.md).
+already there is shared: [bring up your own board in 30 minutes](bring-up.md). The name of a
+chip stands for its board, and where boards share a chip for the one marked `*`: `stm32f746` is
+`stm32f746g_disco`.
 
 "Run on" names the simulators on which the bundled model gave bit-exact results, operator by
 operator. None of the boards has been run on hardware yet. Unicorn runs the very image that
@@ -22,17 +25,22 @@ frequency. Times are given at one instruction a cycle.
 """
 
 
-def boards_page(boards: Sequence[Board]) -> str:
-    """Returns the page in Markdown: one table of all, then an entry for each board."""
+def boards_page(boards: Sequence[Board], defaults: Mapping[str, str]) -> str:
+    """Returns the page in Markdown: one table of all, then an entry for each board.
+
+    `defaults` is chip → the board its name stands for.
+    """
+    chips = chips_of(boards, defaults)
     embedded = [board for board in boards if board.console]
     lines = [
-        "| board | CPU | clock | flash | RAM | UART | run on |",
-        "|---|---|---:|---:|---:|---|---|",
+        "| board | chip | CPU | clock | flash | RAM | UART | run on |",
+        "|---|---|---|---:|---:|---:|---|---|",
     ]
     for board in embedded:
         assert board.console
         lines.append(
-            f"| [`{board.name}`](#{board.name}) | {cpu(board)} | {frequency(board.clock_hz)} | "
+            f"| [`{board.name}`](#{board.name}) | {chips[board.name]} | {cpu(board)} | "
+            f"{frequency(board.clock_hz)} | "
             f"{kib(board.region(board.flash).size_bytes)} | "
             f"{kib(board.region(board.ram).size_bytes)} | {board.console.kind} | "
             f"{runs_on(board)} |"
@@ -40,6 +48,16 @@ def boards_page(boards: Sequence[Board]) -> str:
     entries = ["\n".join(_entry(board)) for board in embedded]
     hosts = [f"`{board.name}`: {board.description.lower()}." for board in boards if not board.chip]
     return "\n\n".join((INTRODUCTION.rstrip(), "\n".join(lines), *hosts, *entries)) + "\n"
+
+
+def chips_of(boards: Sequence[Board], defaults: Mapping[str, str]) -> dict[str, str]:
+    """Returns board → its chip, marked at the one of several boards the chip's name stands for."""
+    users = Counter(board.chip for board in boards)
+    return {
+        board.name: (board.chip or "-")
+        + (" *" if users[board.chip] > 1 and defaults.get(board.chip) == board.name else "")
+        for board in boards
+    }
 
 
 def cpu(board: Board) -> str:

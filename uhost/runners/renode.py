@@ -89,9 +89,7 @@ class RenodeRunner:
             raise ToolNotFoundError(error.what, error.where, GET) from None
         found = re.search(r"(\d+)\.(\d+)", located.version)
         if found and (int(found[1]), int(found[2])) < OLDEST:
-            raise ToolNotFoundError(
-                f"Renode {found[0]} is too old", where=" ".join(located.argv), fix=GET
-            )
+            raise PROGRAM.unfit(located.argv, f"is Renode {found[0]}: too old", GET)
         return located
 
     def start(self, image: Image, board: Board) -> RenodeTransport:

@@ -75,8 +75,10 @@ class UnicornTransport:
         self._counter: Counter | None = None
         self._failure: list[BaseException] = []
         self._closed = False
-        self._threads: list[threading.Thread] = []
-        self._halt = weakref.finalize(self, _halt, self._cpu, self._threads)
+        self._stopped = threading.Event()
+        self._stopped.set()
+        self._executing = threading.RLock()
+        self._halt = weakref.finalize(self, _halt, self._cpu, self._executing)
 
     def open(self) -> None:
         """Does nothing: the line is open from the start."""
@@ -160,33 +162,56 @@ class UnicornTransport:
         if self._failure or self._running(0.0):
             return
         thread = threading.Thread(
-            target=_execute, args=(self._cpu, self._failure), name="uhost-unicorn", daemon=True
+            target=_execute,
+            args=(self._cpu, self._failure, self._executing, self._stopped),
+            name="uhost-unicorn",
+            daemon=True,
         )
-        self._threads[:] = [thread]
-        thread.start()
+        self._stopped.clear()
+        try:
+            thread.start()
+        except BaseException:
+            self._stopped.set()  # it may never have begun; if it did, the lock tells
+            raise
 
     def _running(self, wait_s: float) -> bool:
-        """Returns whether the device still executes after `wait_s` seconds at most."""
-        for thread in self._threads:
-            thread.join(wait_s)
-            return thread.is_alive()
-        return False
+        """Returns whether the device still executes after `wait_s` seconds at most.
+
+        `Thread.join` would not do: interrupted by Ctrl-C, CPython 3.11 takes the thread for
+        ended, though it executes on.
+        """
+        return not self._stopped.wait(wait_s)
 
 
-def _execute(cpu: Cpu, failure: list[BaseException]) -> None:
+def _execute(
+    cpu: Cpu, failure: list[BaseException], executing: threading.RLock, stopped: threading.Event
+) -> None:
     """Executes until the device sleeps; what it raises goes to the reader."""
     try:
-        cpu.run()
+        with executing:
+            cpu.run()
     except BaseException as error:  # noqa: BLE001 - raised again by read()
         failure.append(error)
+    finally:
+        stopped.set()
 
 
-def _halt(cpu: Cpu, threads: list[threading.Thread]) -> None:
-    """Stops the device for good and waits for its thread."""
-    for thread in threads:
-        while thread.is_alive():
+def _halt(cpu: Cpu, executing: threading.RLock) -> None:
+    """Stops the device for good and waits until it has; another Ctrl-C is raised after that.
+
+    The lock is kept, so that nothing executes later: the engine must not be running while
+    its memory is freed. It is reentrant, for a Ctrl-C just after it was taken.
+    """
+    interrupted: KeyboardInterrupt | None = None
+    halted = False
+    while not halted:
+        try:
             cpu.stop()
-            thread.join(_STOP_S)
+            halted = executing.acquire(timeout=_STOP_S)
+        except KeyboardInterrupt as error:
+            interrupted = error
+    if interrupted is not None:
+        raise interrupted
 
 
 RUNNER = UnicornRunner()

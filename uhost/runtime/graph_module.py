@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from time import perf_counter
 from types import TracebackType
 from typing import TypeVar
@@ -16,6 +15,7 @@ from uhost.errors import ConfigError
 from uhost.ir.tensor import Array
 from uhost.rpc.session import RunReport
 from uhost.runners._runner import RunCounts
+from uhost.runtime._blob import Blob, read_blob
 from uhost.runtime._connection import Connection, OperatorCost
 from uhost.runtime.device import IN_PROCESS, Device
 from uhost.runtime.profile import Profile, ProfileRow
@@ -78,7 +78,7 @@ class GraphModule:
         """Returns input name → (shape, element type)."""
         return {t.name: (t.shape, t.dtype) for t in self.inputs}
 
-    def set_params(self, params: bytes | str | Path) -> None:
+    def set_params(self, params: Blob) -> None:
         """Gives the model its weights: a blob of `get_params_blob`, or the path of a file of it.
 
         Raises `ConfigError` for a model that holds its weights already, and for a blob
@@ -91,7 +91,7 @@ class GraphModule:
                 f"the code of the model '{name}' holds its weights already",
                 fix="leave out the weights, or take them out with module['remove_params']()",
             )
-        blob = params if isinstance(params, bytes) else _read_blob(Path(params))
+        blob = read_blob(params)
         header = PARAMS_MAGIC + (key.size_bytes - PARAMS_HEADER_BYTES).to_bytes(8, "little")
         if blob[:PARAMS_HEADER_BYTES] != header + bytes.fromhex(key.digest):
             found = f"digest {blob[16:24].hex()}" if blob.startswith(PARAMS_MAGIC) else "no digest"
@@ -293,12 +293,3 @@ def _index(tensors: Sequence[ArenaTensor], key: int | str, noun: str) -> int:
 
 def _shape(shape: tuple[int, ...]) -> str:
     return "x".join(map(str, shape)) or "scalar"
-
-
-def _read_blob(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise ConfigError(
-            f"the weights cannot be read: {error.strerror}", str(path), "check the path"
-        ) from error

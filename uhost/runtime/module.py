@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, overload
 
+from uhost.codegen.executable import Executable
 from uhost.config.board import Board
 from uhost.errors import ConfigError
 from uhost.ir.tensor import Array
 from uhost.resources import cache_folder
 from uhost.rpc.session import LOCAL, SERIAL, Session, Timing
 from uhost.runners._runner import RUNNERS, HardwareRunner, Runner
+from uhost.runtime._blob import Blob, read_blob
 from uhost.runtime._connection import Connection, RemoteConnection
 from uhost.runtime._in_process import InProcessConnection
 from uhost.runtime.compiled import Built
@@ -29,9 +31,6 @@ E = TypeVar("E", bound=GraphModule)
 
 Factory = Callable[..., GraphModule]
 """Takes the device, and as `params` the weights where they are apart from the code."""
-
-Blob = bytes | str | Path
-"""Weights apart from the code, or the file that holds them."""
 
 
 class Module:
@@ -82,12 +81,16 @@ class Module:
         Constants of every kind are among them, such as biases and shapes. Of a module of
         several models, `model` chooses one; without it, names are `model/tensor`. Empty
         where the weights were removed. These are not the arrays of the generated code:
-        kernels pack those, and `get_params_blob` has them.
+        kernels pack those, and `get_params_blob` has them. Raises `ConfigError` for a module
+        read from C or objects, whose weights are there only so.
         """
         params = self._library.params
-        if model is not None or len(self.names) == 1:
-            name = self.names[0] if model is None else self.names[index_of(self.names, model)]
-            return dict(params.get(name, {}))
+        chosen = self.names if model is None else (self.names[index_of(self.names, model)],)
+        for name in chosen:
+            if name not in params:
+                self._check_removed(name)
+        if len(chosen) == 1:
+            return dict(params.get(chosen[0], {}))
         return {f"{name}/{key}": value for name in params for key, value in params[name].items()}
 
     def get_params_blob(self, model: str, device: Device | None = None) -> bytes:
@@ -101,10 +104,7 @@ class Module:
         board = library.program.board if device is None else self._program_for(device).board
         blob = library.blob(model, board)
         if blob is None:
-            raise ConfigError(
-                f"the module does not hold the weights of '{model}' apart from its code",
-                fix="ask the module that was built from the model, before remove_params",
-            )
+            raise _no_weights(model)
         return blob
 
     def remove_params(self) -> Module:
@@ -127,8 +127,24 @@ class Module:
         """
         return export_library(self._library, Path(path))
 
+    def _check_removed(self, name: str) -> None:
+        """Raises `ConfigError` unless the weights of a model are nowhere in the module."""
+        program = self._library.program
+        if program.models[index_of(self.names, name)].params is None:
+            raise _no_weights(name)
+        if self._library.blob(name, program.board) is not None:
+            raise ConfigError(
+                f"the module holds the weights of '{name}' only as its kernels pack them",
+                fix="take them by get_params_blob, or ask the module that was built from the model",
+            )
+
     def _program_for(self, device: Device) -> Program:
         """Returns the program that runs on `device`; raises `ConfigError` where none does."""
+        if not isinstance(device, Device):
+            raise ConfigError(
+                f"a device is needed, not {device!r}",
+                fix="give uhost.cpu(0), or uhost.device(BOARD)",
+            )
         library, wanted = self._library, device.board
         program = library.program
         if wanted.target.kind == library.config.host.kind:
@@ -142,14 +158,19 @@ class Module:
 
     def _create(self, index: int, device: Device, params: Blob | None, kind: type[E]) -> E:
         library, program = self._library, self._program_for(device)
-        if params is None and program.models[index].params is not None:
-            params = library.blob(program.models[index].name, program.board)
+        model = program.models[index]
+        blob = None if params is None else read_blob(params)
+        if model.params is not None and (blob is None or _in_flash(model, device)):
+            own = library.blob(model.name, program.board)
+            if blob is not None and blob != own:
+                raise _fixed_in_flash(model.name)
+            blob = own
 
         def image() -> Image:
             made = library.image() if program is library.program else None
             return made or library.steps.link(program)
 
-        return _open(program, image, device, index, params, kind)
+        return _open(program, image, device, index, blob, kind)
 
 
 def start(built: Built, device: Device, index: int = 0) -> GraphModule:
@@ -164,13 +185,12 @@ def _open(
     image: Callable[[], Image],
     device: Device,
     index: int,
-    params: Blob | None,
+    blob: bytes | None,
     kind: type[E],
 ) -> E:
     """Returns the executor of model `index`, with its weights where it is given them."""
     model = program.models[index]
-    in_process = device.runner == IN_PROCESS
-    if in_process:
+    if device.runner == IN_PROCESS:
         connection: Connection = InProcessConnection(_shared_library(program), model)
     elif not program.has_firmware:
         raise ConfigError(
@@ -180,15 +200,35 @@ def _open(
     else:
         connection = _connect(program, image(), device, index)
     executor = kind(model, device, connection)
-    is_linked = model.params is not None and model.params.placement == "flash" and not in_process
-    if params is None or is_linked:
+    if blob is None or _in_flash(model, device):
         return executor
     try:
-        executor.set_params(params)
+        executor.set_params(blob)
     except BaseException:
         executor.close()
         raise
     return executor
+
+
+def _in_flash(model: Executable, device: Device) -> bool:
+    """True where the device reads the model's weights from flash: they cannot be sent to it."""
+    is_placed = model.params is not None and model.params.placement == "flash"
+    return is_placed and device.runner != IN_PROCESS
+
+
+def _fixed_in_flash(name: str) -> ConfigError:
+    return ConfigError(
+        f"the weights of '{name}' lie in flash: an executor cannot be given others",
+        where="params",
+        fix=f"leave out params, and flash params_{name}.bin of a build that has these weights",
+    )
+
+
+def _no_weights(name: str) -> ConfigError:
+    return ConfigError(
+        f"the module does not hold the weights of '{name}' apart from its code",
+        fix="ask the module that was built from the model, before remove_params",
+    )
 
 
 def _connect(program: Program, image: Image, device: Device, index: int) -> RemoteConnection:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -70,6 +70,29 @@ def read_samples(path: Path, graph: Graph) -> Samples:
     )
 
 
+def read_golden(path: Path, graph: Graph) -> Samples:
+    """Returns the samples of a file that says of each what the model is to make of it.
+
+    Raises `ConfigError` as `read_samples` does, and where a sample has no expected output.
+    """
+    samples = read_samples(path, graph)
+    without = [number for number, item in enumerate(samples.items) if not item.expected]
+    if len(without) == len(samples.items):
+        raise ConfigError(
+            "the golden file has no expected outputs",
+            where=str(path),
+            fix="give an .npz file with the keys s<k>_out_<i> or s<k>_tflm_<i> beside s<k>_in_<i>",
+        )
+    if without:
+        raise ConfigError(
+            f"the golden file has no expected output for {len(without)} of "
+            f"{len(samples.items)} samples, the first of them sample {without[0]}",
+            where=str(path),
+            fix=f"add s{without[0]}_out_0 or s{without[0]}_tflm_0, or leave the sample out",
+        )
+    return samples
+
+
 def _from_npz(arrays: dict[str, Array], path: Path, graph: Graph) -> Samples:
     numbered: dict[int, dict[str, dict[int, Array]]] = {}
     for key, array in arrays.items():
@@ -79,27 +102,40 @@ def _from_npz(arrays: dict[str, Array], path: Path, graph: Graph) -> Samples:
     classes = tuple(str(c) for c in arrays.get("classes", np.array([])))
     if not numbered:
         return Samples((_by_name(arrays, path, graph),), classes)
+    _refuse_gaps(numbered, path)
     items: list[Sample] = []
     labels = [str(v) for v in arrays.get("labels", np.array([])).reshape(-1)]
     for number, parts in sorted(numbered.items()):
         inputs = {
-            index: _fit(parts.get("in", {}).get(index), graph.tensors[name], path, f"s{number}_in")
+            index: _fit(parts.get("in", {}).get(index), graph.tensors[name], path, key)
             for index, name in enumerate(graph.inputs)
+            for key in [f"s{number}_in_{index}"]
         }
-        expected = {**parts.get("out", {}), **parts.get("tflm", {})}
-        for index, array in expected.items():
-            if index >= len(graph.outputs):
-                raise ConfigError(
-                    f"'s{number}_out_{index}' is for an output the model does not have",
-                    where=str(path),
-                    fix=f"the model has {len(graph.outputs)} output(s)",
-                )
-            expected[index] = _fit(
-                array, graph.tensors[graph.outputs[index]], path, f"s{number}_out"
-            )
+        expected: dict[int, Array] = {}
+        for what in ("out", "tflm"):  # of an output given both ways, the latter counts
+            for index, array in parts.get(what, {}).items():
+                key = f"s{number}_{what}_{index}"
+                if index >= len(graph.outputs):
+                    raise ConfigError(
+                        f"'{key}' is for an output the model does not have",
+                        where=str(path),
+                        fix=f"the model has {len(graph.outputs)} output(s)",
+                    )
+                expected[index] = _fit(array, graph.tensors[graph.outputs[index]], path, key)
         label = labels[number] if number < len(labels) else None
         items.append(Sample(inputs, expected, _class_name(label, classes)))
     return Samples(tuple(items), classes)
+
+
+def _refuse_gaps(numbers: Collection[int], path: Path) -> None:
+    """Raises `ConfigError` unless the samples are 0, 1, 2, …: results are told by number."""
+    missing = next(number for number in range(len(numbers) + 1) if number not in numbers)
+    if missing < len(numbers):
+        raise ConfigError(
+            f"the file has no sample {missing}, but a sample {max(numbers)}",
+            where=str(path),
+            fix="number the samples from 0 without a gap: s0_in_0, s1_in_0, …",
+        )
 
 
 def _class_name(label: str | None, classes: Sequence[str]) -> str | None:
@@ -125,7 +161,8 @@ def _by_name(arrays: dict[str, Array], path: Path, graph: Graph) -> Sample:
 
 def _from_array(array: Array, path: Path, graph: Graph) -> Samples:
     tensor = _only_input(graph, path)
-    if tensor.elements and array.size and array.size % tensor.elements == 0:
+    several = tensor.elements and array.size and array.size % tensor.elements == 0
+    if several and array.dtype == tensor.dtype.numpy:
         parts = array.reshape(-1, tensor.elements)
         return Samples(tuple(Sample({0: _fit(p, tensor, path, tensor.name)}) for p in parts))
     return Samples((Sample({0: _fit(array, tensor, path, tensor.name)}),))
@@ -154,10 +191,14 @@ def _only_input(graph: Graph, path: Path) -> Tensor:
 
 
 def _fit(array: Array | None, tensor: Tensor, path: Path, key: str) -> Array:
+    shape = "x".join(map(str, tensor.shape)) or "scalar"
     if array is None:
-        raise ConfigError(f"the file has no array for '{tensor.name}' ({key}_…)", str(path))
+        raise ConfigError(
+            f"the file has no array '{key}', the input '{tensor.name}'",
+            where=str(path),
+            fix=f"add it: {tensor.dtype} of shape {shape}",
+        )
     if array.dtype != tensor.dtype.numpy or array.size != tensor.elements:
-        shape = "x".join(map(str, tensor.shape)) or "scalar"
         given = "x".join(map(str, array.shape)) or "scalar"
         raise ConfigError(
             f"'{tensor.name}' is {tensor.dtype} of shape {shape}, the file has {array.dtype} "

@@ -17,12 +17,14 @@ class Cpu:
     """One CPU of a family.
 
     `features` are the instruction-set features every such CPU has. `gcc` and `clang`
-    are flags that both compilers need to emit code for it, without its FPU.
+    are flags that both compilers need to emit code for it, without its FPU. `runs` are
+    the other CPUs of the family whose code it runs as well.
     """
 
     features: tuple[str, ...] = ()
     gcc: tuple[str, ...] = ()
     clang: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,10 @@ class TargetKind:
         if features is not None:
             own = self._ordered(cpu, features)
         return Target(self.name, cpu, own, tuple(libraries or self.libraries_for(own)))
+
+    def codes_for(self, cpu: str) -> tuple[str, ...]:
+        """Returns the CPUs whose code runs on `cpu`: itself first."""
+        return (cpu, *self.cpus[cpu].runs)
 
     def libraries_for(self, features: Sequence[str]) -> tuple[str, ...]:
         """Returns the kernel libraries that code with these features can use, best first."""

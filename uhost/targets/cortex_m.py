@@ -6,7 +6,8 @@ usage fault on the board although simulators run it. Zig's CPU models have no FP
 its Cortex-M33 no DSP: both are added as features.
 
 Armv6-M (M0, M0+) knows the 16-bit Thumb instructions, has no divide and traps on
-unaligned accesses: both compilers keep to that by the CPU's name. A Cortex-M33 without
+unaligned accesses: both compilers keep to that by the CPU's name. Every other core has
+these instructions too, as an M4 has all of an M3's and an M7 all of an M4's. A Cortex-M33 without
 the DSP extension has a name of its own here, as GCC spells it. A Cortex-M55 is built for
 without Helium; its FPU has double precision.
 """
@@ -19,8 +20,11 @@ _SOFT_ABI = "thumb-freestanding-eabi"
 _HARD_ABI = "thumb-freestanding-eabihf"
 
 
-def _cpu(name: str, *features: str) -> Cpu:
-    return Cpu(features, gcc=(f"-mcpu={name}", "-mthumb"))
+_ARMV6M = ("cortex-m0plus", "cortex-m0")
+
+
+def _cpu(name: str, *features: str, runs: tuple[str, ...] = _ARMV6M) -> Cpu:
+    return Cpu(features, gcc=(f"-mcpu={name}", "-mthumb"), runs=runs)
 
 
 def _no_fpu(model: str) -> Fpu:
@@ -41,14 +45,14 @@ def _fpu(mfpu: str, model: str, *features: str) -> Fpu:
 TARGET = TargetKind(
     name="cortex_m",
     cpus={
-        "cortex-m0": _cpu("cortex-m0"),
-        "cortex-m0plus": _cpu("cortex-m0plus"),
+        "cortex-m0": _cpu("cortex-m0", runs=("cortex-m0plus",)),
+        "cortex-m0plus": _cpu("cortex-m0plus", runs=("cortex-m0",)),
         "cortex-m3": _cpu("cortex-m3"),
-        "cortex-m4": _cpu("cortex-m4", "dsp"),
-        "cortex-m7": _cpu("cortex-m7", "dsp"),
+        "cortex-m4": _cpu("cortex-m4", "dsp", runs=("cortex-m3", *_ARMV6M)),
+        "cortex-m7": _cpu("cortex-m7", "dsp", runs=("cortex-m4", "cortex-m3", *_ARMV6M)),
         "cortex-m33": _cpu("cortex-m33", "dsp"),
         "cortex-m33+nodsp": _cpu("cortex-m33+nodsp"),
-        "cortex-m55": Cpu(("dsp",), gcc=("-mcpu=cortex-m55+nomve", "-mthumb")),
+        "cortex-m55": Cpu(("dsp",), gcc=("-mcpu=cortex-m55+nomve", "-mthumb"), runs=_ARMV6M),
     },
     fpus={
         ("cortex-m0", "none"): _no_fpu("cortex_m0"),

@@ -22,6 +22,7 @@ TARGET = TargetKind(
         "rv32imac": Cpu(
             gcc=("-march=rv32imac", *_GCC),
             clang=(*_CLANG, "-mcpu=generic_rv32+m+a+c+zicsr"),
+            runs=("rv32imc",),
         ),
     },
     fpus={("rv32imc", "none"): Fpu(), ("rv32imac", "none"): Fpu()},

@@ -7,17 +7,19 @@ All paths in the vectors are relative to the build folder, where the programs ru
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import re
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from uhost.codegen.artifact import Artifact
+from uhost.codegen.artifact import Artifact, write_file
 from uhost.config.board import Board
-from uhost.errors import BuildError, OutOfMemoryError, ToolNotFoundError
+from uhost.errors import BuildError, ConfigError, OutOfMemoryError, ToolNotFoundError
 
 ELF = "firmware.elf"
 LINKER_SCRIPT = "firmware/memory.ld"
@@ -55,6 +57,26 @@ def sources_of(artifact: Artifact) -> tuple[str, ...]:
     return tuple(path for path in artifact.files if path.endswith(".c"))
 
 
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Makes the build folder and keeps other processes from building in it; waits for them.
+
+    Raises `ConfigError` where the folder cannot be written.
+    """
+    path = folder / "obj" / "lock"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        stream = path.open("ab")
+    except OSError as error:
+        raise ConfigError(
+            f"cannot write '{path}': {error.strerror}",
+            fix="choose another place for the output, or free this one",
+        ) from error
+    with stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield  # closing the file frees the lock, and so does a process that dies
+
+
 def build_elf(
     artifact: Artifact,
     board: Board,
@@ -67,14 +89,22 @@ def build_elf(
     """Returns the path of the linked program, built in `folder`.
 
     `environment` adds variables to those of this process. An object is compiled again when
-    its command, the compiler's version, its source or any header changed. Raises `BuildError`
-    with the first messages of the compiler or linker, `OutOfMemoryError` when a memory region
-    overflows.
+    its command, the compiler's version, its source or any header changed; a program that is
+    current is not touched, for another process may run it. Raises `BuildError` with the first
+    messages of the compiler or linker, `OutOfMemoryError` when a memory region overflows.
     """
     objects = build_objects(artifact, folder, compile_command, version, environment)
     elf = folder / ELF
+    command = tuple(link_command(objects))
+    commands = (*map(compile_command, sources_of(artifact)), command, (version, artifact.digest()))
+    inputs = hashlib.sha256(
+        "\0".join(word for one in commands for word in one).encode()
+    ).hexdigest()
+    stamp_path = folder / "obj" / "link.stamp"
+    if elf.is_file() and stamp_path.is_file() and stamp_path.read_text() == _linked(inputs, elf):
+        return elf
     elf.unlink(missing_ok=True)
-    result = run(folder, link_command(objects), environment)
+    result = run(folder, command, environment)
     if result.returncode:
         _raise_overflow(result.stderr, board)
         raise BuildError(
@@ -82,7 +112,13 @@ def build_elf(
             where=str(folder),
             fix="read the messages; for a missing symbol, check that its source is there",
         )
+    write_file(stamp_path, _linked(inputs, elf).encode())
     return elf
+
+
+def _linked(inputs: str, elf: Path) -> str:
+    """Returns what the stamp of a program says: what it was linked of, and what it is."""
+    return f"{inputs} {hashlib.sha256(elf.read_bytes()).hexdigest()}"
 
 
 def build_objects(
@@ -121,7 +157,10 @@ def _compile(
     headers: bytes,
     environment: Mapping[str, str] | None,
 ) -> None:
-    """Compiles one source unless its stamp says that the object is current."""
+    """Compiles one source unless its stamp says that the object is current.
+
+    What names the build folder is no part of the stamp: the object does not depend on it.
+    """
     object_path = folder / object_of(source)
     stamp_path = object_path.with_name(object_path.name + ".stamp")
     whole = hashlib.sha256("\0".join(command).encode() + headers)
@@ -131,7 +170,11 @@ def _compile(
         return
     object_path.parent.mkdir(parents=True, exist_ok=True)
     stamp_path.unlink(missing_ok=True)
-    result = run(folder, command, environment)
+    here = str(folder.resolve())
+    # Compilers note $PWD in debug information; one that is a link would escape the mapping.
+    result = run(
+        folder, (*command, f"-ffile-prefix-map={here}=."), {**(environment or {}), "PWD": here}
+    )
     if result.returncode:
         raise BuildError(
             f"the compiler refused {source}: {excerpt(result.stderr)}",

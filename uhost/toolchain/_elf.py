@@ -12,6 +12,7 @@ from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+from uhost.codegen.artifact import write_file
 from uhost.errors import BuildError
 from uhost.toolchain._toolchain import Image, Symbol
 
@@ -117,9 +118,9 @@ def embedded_image(elf: Path, toolchain: str) -> Image:
     written = [s for s in program.sections if s.writable or not s.stored]
     ram = [s for s in written if s.name != ARENA_SECTION]
     arena_bytes = sum(s.size_bytes for s in written if s.name == ARENA_SECTION)
-    elf.with_suffix(".bin").write_bytes(flat)
-    elf.with_suffix(".hex").write_text("".join(hex_lines(program)))
-    elf.with_suffix(".map").write_text("".join(map_lines(program)))
+    write_file(elf.with_suffix(".bin"), flat)
+    write_file(elf.with_suffix(".hex"), "".join(hex_lines(program)).encode())
+    write_file(elf.with_suffix(".map"), "".join(map_lines(program)).encode())
     return Image(
         elf=elf,
         toolchain=toolchain,
@@ -139,7 +140,7 @@ def host_image(elf: Path, toolchain: str) -> Image:
     program = read_program(elf)
     models = [elf.parent / path for path in MODEL_OBJECTS]
     sections = [s for path in models if path.is_file() for s in read_program(path).sections]
-    elf.with_suffix(".map").write_text("".join(map_lines(program)))
+    write_file(elf.with_suffix(".map"), "".join(map_lines(program)).encode())
     return Image(
         elf=elf,
         toolchain=toolchain,

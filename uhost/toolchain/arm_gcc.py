@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +9,10 @@ from pathlib import Path
 from uhost.codegen.artifact import Artifact
 from uhost.config.board import Board
 from uhost.config.target import Target
-from uhost.errors import ToolNotFoundError
 from uhost.targets._target import TARGETS
 from uhost.toolchain import _build
 from uhost.toolchain._elf import embedded_image
-from uhost.toolchain._programs import Program
+from uhost.toolchain._programs import Program, locate_gcc
 from uhost.toolchain._toolchain import Image, Located
 
 PROGRAM = Program(
@@ -77,21 +75,7 @@ class ArmGcc:
 
     def locate(self) -> Located:
         """Returns the compiler; raises `ToolNotFoundError` when it or its newlib is missing."""
-        located = PROGRAM.locate()
-        specs = subprocess.run(
-            (*located.argv, "-print-file-name=nano.specs"),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        ).stdout.strip()
-        if not Path(specs).is_absolute():
-            raise ToolNotFoundError(
-                f"'{located.argv[0]}' has no newlib: nano.specs is missing",
-                where=located.argv[0],
-                fix=f"install it with `{PROGRAM.install}`",
-            )
-        return located
+        return locate_gcc(PROGRAM, "arm", "newlib", "nano.specs")
 
     def build(self, artifact: Artifact, board: Board, folder: Path) -> Image:
         """Returns the image of `artifact` for `board`, built in `folder`."""

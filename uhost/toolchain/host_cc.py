@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from uhost.config.board import Board
 from uhost.errors import ToolNotFoundError
 from uhost.toolchain import _build
 from uhost.toolchain._elf import host_image
-from uhost.toolchain._programs import Program
+from uhost.toolchain._programs import Program, check_machine
 from uhost.toolchain._toolchain import Image, Located
 from uhost.toolchain.zig import DEFAULTS_OFF, cache_environment, locate_zig
 
@@ -24,6 +23,11 @@ SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 def is_zig(compiler: Sequence[str]) -> bool:
     """True for `zig cc`, whose defaults differ from other compilers'."""
     return "ziglang" in compiler
+
+
+def _is_hosted(machine: str) -> bool:
+    """True for `x86_64-linux-gnu`; not for `arm-none-eabi`, and "" of what is no compiler."""
+    return bool(machine) and not machine.endswith(("-eabi", "-elf"))
 
 
 def compile_command(
@@ -74,12 +78,15 @@ class HostCc:
     def locate(self) -> Located:
         """Returns the compiler; raises `ToolNotFoundError` when there is none.
 
-        A variable that points nowhere is an error even where another compiler is found.
+        A variable that is wrong is an error even where another compiler is found.
         """
         try:
-            return PROGRAM.locate()
+            located = PROGRAM.locate()
+            if PROGRAM.overridden():
+                check_machine(PROGRAM, located, _is_hosted)
+            return located
         except ToolNotFoundError as missing:
-            if self.sanitize or os.environ.get(PROGRAM.variable):
+            if self.sanitize or PROGRAM.overridden():
                 raise
             try:
                 return locate_zig()

@@ -19,7 +19,6 @@
 #ifndef UHOST_MODEL_POINTWISE_ODD_CHANNELS_H
 #define UHOST_MODEL_POINTWISE_ODD_CHANNELS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -49,8 +48,7 @@ extern "C" {
 enum pointwise_odd_channels_status {
     POINTWISE_ODD_CHANNELS_OK = 0,
     POINTWISE_ODD_CHANNELS_BAD_ARENA = 1, /* null, or not aligned to 8 bytes */
-    POINTWISE_ODD_CHANNELS_BAD_OPERATOR = 2, /* no operator of that index */
-    POINTWISE_ODD_CHANNELS_BAD_PARAMS = 3 /* null, not aligned, or not this model's weights */
+    POINTWISE_ODD_CHANNELS_BAD_OPERATOR = 2 /* no operator of that index */
 };
 
 static inline int8_t *pointwise_odd_channels_input_0(void *arena)

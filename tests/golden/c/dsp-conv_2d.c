@@ -4,10 +4,18 @@
  * This file is yours. Use, change and pass it on as you like; no notice is needed.
  * SPDX-License-Identifier: 0BSD
  *
+ * For cortex-m7 and other Arm CPUs with the DSP extension: Armv7E-M or later.
+ *
  * pointwise_odd_channels: 1 operator, arena of 224 bytes.
  * Weights and tables: 192 bytes. No allocation, no global state, no recursion.
  */
 #include "model.h"
+
+#include <stdbool.h>
+
+#if !defined(__ARM_FEATURE_DSP)
+#error "generated for a CPU with the DSP extension, such as cortex-m7: compile with -mcpu=cortex-m7"
+#endif
 
 /* Kept out of line so that a profiler can tell operators apart. */
 #if defined(__GNUC__)

@@ -4,10 +4,18 @@
  * This file is yours. Use, change and pass it on as you like; no notice is needed.
  * SPDX-License-Identifier: 0BSD
  *
+ * For cortex-m7 and other Arm CPUs with the DSP extension: Armv7E-M or later.
+ *
  * per_tensor: 1 operator, arena of 128 bytes.
  * Weights and tables: 624 bytes. No allocation, no global state, no recursion.
  */
 #include "model.h"
+
+#include <stdbool.h>
+
+#if !defined(__ARM_FEATURE_DSP)
+#error "generated for a CPU with the DSP extension, such as cortex-m7: compile with -mcpu=cortex-m7"
+#endif
 
 /* Kept out of line so that a profiler can tell operators apart. */
 #if defined(__GNUC__)
@@ -671,7 +679,7 @@ static const uint32_t fully_connected_weights[156] = {
 /* ---- Kernels ------------------------------------------------------------------------------ */
 
 /*
- * 1 pixel of 33 channels to 10, two pixels at a time.
+ * 33 values to 10.
  */
 UHOST_KERNEL void fully_connected(
     const int8_t *input,

@@ -9,6 +9,8 @@
  */
 #include "model.h"
 
+#include <stdbool.h>
+
 /* Kept out of line so that a profiler can tell operators apart. */
 #if defined(__GNUC__)
 #define UHOST_KERNEL static __attribute__((noinline))
