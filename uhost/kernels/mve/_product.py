@@ -101,10 +101,14 @@ def product_call(
     pixels: int,
     pitch: int,
     values: dict[str, Any],
+    stride: int = 0,
     scratch_bytes: int = 0,
     includes: Sequence[str] = (),
 ) -> KernelCall:
-    """Returns the call of a kernel that multiplies `pixels` columns in a row at a time."""
+    """Returns the call of a kernel that multiplies `pixels` columns in a row at a time.
+
+    Columns are `pitch` bytes apart, their outputs `stride` bytes or, without it, the channels.
+    """
     count, depth = channels.weights.shape
     vector = pixels == 1
     first, steps = first_step(depth)
@@ -116,6 +120,7 @@ def product_call(
             **values,
             "pixels": pixels,
             "pitch": pitch,
+            "output_pitch": stride or count,
             "depth": depth,
             "first": first,
             "steps": steps,
