@@ -17,7 +17,7 @@ _BYTE_LIMIT = 1 << 8
 
 
 def _lines(bound: BoundOperator[Conv2DAttributes]) -> Lines | None:
-    """Returns the way with the fewest pairs of pixels; None if a window has gaps either way."""
+    """Returns the way with the fewest pairs of pixels; None if neither way will do."""
     _, _, width, channels = bound.output.shape
 
     def cost(lines: Lines) -> tuple[int, int]:
@@ -27,6 +27,7 @@ def _lines(bound: BoundOperator[Conv2DAttributes]) -> Lines | None:
         lines
         for lines in image_lines(*window_axes(bound))
         if lines.along.dilation == 1
+        and lines.length > 0
         and lines.steps(width * channels, channels)[1] + 3 < _OFFSET_LIMIT
     ]
     return min(ways, key=cost, default=None)
@@ -42,7 +43,7 @@ def _supports(bound: BoundOperator[Conv2DAttributes]) -> str:
     if x.shape[0] != 1:
         return f"batch of {x.shape[0]}"
     if _lines(bound) is None:
-        return "dilation of rows and columns, or outputs too wide"
+        return "dilation of rows and columns, or a window off the image"
     return why_not_product(fold(bound))
 
 

@@ -48,6 +48,7 @@ def _fits(lines: Lines, row: int, pixel: int) -> bool:
     across, along = lines.steps(row, pixel)
     return (
         lines.along.span * _rows(lines) <= STEP
+        and lines.length > 0
         and lines.across.stride <= _MOST_BYTES
         and 3 * _pitch(lines) <= _LOAD_REACH
         and 3 * along + across < _OFFSET_LIMIT
@@ -76,7 +77,7 @@ def _supports(bound: BoundOperator[DepthwiseConv2DAttributes]) -> str:
     if x.shape[0] != 1:
         return f"batch of {x.shape[0]}"
     if _lines(bound) is None:
-        return "a window, with the one below it, of more than 16 bytes"
+        return "a window, with the one below it, of more than 16 bytes, or off the image"
     return fold(bound).why_inexact()
 
 
