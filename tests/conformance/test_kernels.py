@@ -79,6 +79,7 @@ def check(kind: str, board: Board, runner: str, toolchain: Toolchain, folder: Pa
 
 ALL = OPERATORS.names()
 DSP = tuple(kind for kind in ALL if candidates(kind, "dsp"))
+MVE = tuple(kind for kind in ALL if candidates(kind, "mve"))
 GCC, ZIG = TOOLCHAINS["arm_gcc"], TOOLCHAINS["zig"]
 
 
@@ -104,6 +105,18 @@ def test_dsp_kernels_on_a_cortex_m7(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", DSP)
 def test_dsp_kernels_on_a_cortex_m4_that_faults_on_misalignment(kind: str, tmp_path: Path) -> None:
     check(kind, load_board("netduinoplus2"), "qemu", GCC, tmp_path)
+
+
+@pytest.mark.needs("arm_gcc", "qemu")
+@pytest.mark.parametrize("kind", MVE)
+def test_mve_kernels_on_a_cortex_m55(kind: str, tmp_path: Path) -> None:
+    check(kind, load_board("mps3_an547"), "qemu", GCC, tmp_path)
+
+
+@pytest.mark.needs("qemu")
+@pytest.mark.parametrize("kind", MVE)
+def test_mve_kernels_by_clang(kind: str, tmp_path: Path) -> None:
+    check(kind, load_board("mps3_an547"), "qemu", ZIG, tmp_path)
 
 
 @pytest.mark.parametrize("kind", ALL)

@@ -120,7 +120,10 @@ def test_bytes_pass_both_ways(stand_in: Path) -> None:
         got += line.read(1000, 5)
     assert got == sent
     line.close()
-    assert not isinstance(line, CountsInstructions)
+    assert isinstance(line, CountsInstructions)
+    line.watch("anything")
+    assert line.counts() is None
+    assert line.why_uncounted == "instructions are counted in images for Cortex-M alone"
 
 
 def test_close_kills_and_is_repeatable(stand_in: Path) -> None:

@@ -95,7 +95,7 @@ def test_interrupt_is_left_out(attach: Callable[[Simulated, str], Counter]) -> N
     assert counter.counts() is None
 
 
-def test_too_many_calls(
+def testtoo_many_calls(
     attach: Callable[[Simulated, str], Counter], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_counter, "MAX_CALLS", 3)
@@ -174,7 +174,7 @@ def test_library_is_built_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
 
 def test_zig_builds_the_library(tmp_path: Path) -> None:
-    compilers = [argv for argv in _counter._compilers() if "ziglang" in argv]
+    compilers = [argv for argv in _counter.compilers() if "ziglang" in argv]
     assert compilers
     assert _counter._build(compilers[0], tmp_path / "zig.so")
     assert ctypes.CDLL(str(tmp_path / "zig.so")).uhost_count_block

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import difflib
 import hashlib
 import os
 import subprocess
@@ -24,10 +25,10 @@ from unicorn.arm_const import UC_ARM_REG_LR, UC_ARM_REG_SP
 from unicorn.unicorn_py3.arch.types import uc_hook_h
 from unicorn.unicorn_py3.unicorn import uclib
 
-from uhost.errors import RunnerError, ToolNotFoundError
+from uhost.errors import ConfigError, RunnerError, ToolNotFoundError
 from uhost.resources import cache_folder
 from uhost.runners._runner import RunCounts
-from uhost.toolchain._toolchain import TOOLCHAINS
+from uhost.toolchain._toolchain import TOOLCHAINS, Image, Symbol
 
 _SOURCE = Path(__file__).with_name("_block_counter.c")
 _FLAGS = (
@@ -66,13 +67,28 @@ def attach(engine: Uc, entry: int, end: int) -> Counter:
     return CompiledCounter(engine, entry, end, library)
 
 
+def find_function(image: Image, name: str) -> Symbol:
+    """Returns the symbol of a C function to count; raises `ConfigError` if there is none."""
+    symbol = image.symbols.get(name)
+    if symbol is None or symbol.size == 0:
+        close = difflib.get_close_matches(name, image.symbols, n=1)
+        raise ConfigError(
+            f"the image has no function '{name}' to count",
+            where=str(image.elf),
+            fix=f"did you mean '{close[0]}'?" if close else "name a function of the image",
+        )
+    return symbol
+
+
 def compiled_library() -> Path | None:
     """Returns the shared library of `_block_counter.c`, built once per source and machine.
 
     None if no compiler is there or none can build it.
     """
     source = _SOURCE.read_bytes()
-    key = hashlib.sha256(b"\0".join((source, " ".join(_FLAGS).encode(), _machine()))).hexdigest()
+    key = hashlib.sha256(
+        b"\0".join((source, " ".join(_FLAGS).encode(), host_machine()))
+    ).hexdigest()
     folder = cache_folder() / "block_counter"
     library = folder / f"{key[:32]}.so"
     if library.is_file():
@@ -81,14 +97,15 @@ def compiled_library() -> Path | None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
         return None
-    return library if any(_build(compiler, library) for compiler in _compilers()) else None
+    return library if any(_build(compiler, library) for compiler in compilers()) else None
 
 
-def _machine() -> bytes:
+def host_machine() -> bytes:
+    """Returns what tells machines apart that cannot share a compiled library."""
     return f"{sys.platform}-{os.uname().machine}".encode()
 
 
-def _compilers() -> Iterator[tuple[str, ...]]:
+def compilers() -> Iterator[tuple[str, ...]]:
     """Yields the host's compiler, then zig's: one may be there and lack its linker."""
     for locate in (TOOLCHAINS["host_cc"].locate, TOOLCHAINS["zig"].locate):
         with contextlib.suppress(ToolNotFoundError):
@@ -208,7 +225,7 @@ class CompiledCounter:
             return None
         done = self._state.finished
         if done.size > MAX_CALLS:
-            raise _too_many_calls(done.size)
+            raise too_many_calls(done.size)
         return RunCounts(done.total, tuple(done.calls[: done.size]))
 
     def detach(self) -> None:
@@ -249,7 +266,7 @@ class PythonCounter:
     def counts(self) -> RunCounts | None:
         """Returns the counts of the last finished call; None before one."""
         if self._finished and len(self._finished.calls) > MAX_CALLS:
-            raise _too_many_calls(len(self._finished.calls))
+            raise too_many_calls(len(self._finished.calls))
         return self._finished
 
     def detach(self) -> None:
@@ -311,7 +328,8 @@ def count_thumb(code: bytes) -> int:
     return instructions
 
 
-def _too_many_calls(calls: int) -> RunnerError:
+def too_many_calls(calls: int) -> RunnerError:
+    """Returns the error of a function that makes more calls than are told apart."""
     return RunnerError(
         f"the watched function makes {calls} calls, more than the {MAX_CALLS} that are told apart",
         fix="watch a function that makes fewer calls",

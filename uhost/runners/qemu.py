@@ -14,6 +14,9 @@ from typing import IO
 
 from uhost.config.board import Board
 from uhost.errors import ConfigError, DeviceFault, RunnerError
+from uhost.runners._counter import find_function
+from uhost.runners._qemu_counter import QemuCounter, counter_for
+from uhost.runners._runner import RunCounts
 from uhost.toolchain._programs import Program
 from uhost.toolchain._toolchain import Image, Located
 from uhost.transport.pipe import PipeTransport
@@ -78,14 +81,27 @@ class QemuRunner:
                 fix="choose another runner with --on",
             )
         located = program_for(board).locate()
-        return QemuTransport((*located.argv, *command(image, board)), image, board)
+        counter, reason = counter_for(located.argv[0], image)
+        options = counter.options if counter else ()
+        argv = (*located.argv, *command(image, board), *options)
+        return QemuTransport(argv, image, board, counter, reason)
 
 
 class QemuTransport:
     """The line to a board simulated by a QEMU process, which ends with the line."""
 
-    def __init__(self, argv: tuple[str, ...], image: Image, board: Board) -> None:
+    def __init__(
+        self,
+        argv: tuple[str, ...],
+        image: Image,
+        board: Board,
+        counter: QemuCounter | None = None,
+        why_uncounted: str = "",
+    ) -> None:
         self._argv = argv
+        self._counter = counter
+        self.why_uncounted = why_uncounted
+        """Why instructions cannot be counted; "" where they are."""
         self._image = image
         self._where = f"{board.name} in QEMU"
         device_in, host_out = os.pipe()
@@ -122,6 +138,8 @@ class QemuTransport:
         """Ends QEMU and closes the line."""
         self._line.close()
         self._end()
+        if self._counter:
+            self._counter.close()
 
     def read(self, size: int, timeout_s: float) -> bytes:
         """Returns 1 to `size` bytes as soon as any are there.
@@ -134,6 +152,18 @@ class QemuTransport:
     def write(self, data: bytes, timeout_s: float) -> None:
         """Writes all of `data`; raises as `read` does."""
         self._line.write(data, timeout_s)
+
+    def watch(self, function: str) -> None:
+        """Counts the next calls of the C function `function`; replaces an earlier watch.
+
+        The device must not be computing. Does nothing where QEMU cannot count.
+        """
+        if self._counter:
+            self._counter.watch(find_function(self._image, function))
+
+    def counts(self) -> RunCounts | None:
+        """Returns the counts of the last finished call; None before one, or without a counter."""
+        return self._counter.counts() if self._counter else None
 
     def _raise_reason(self) -> None:
         """Raises what QEMU said as it ended: a core that locked up is the firmware's crash."""

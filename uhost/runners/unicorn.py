@@ -8,7 +8,6 @@ initialisation (`external` regions work at once). QEMU does the traps.
 
 from __future__ import annotations
 
-import difflib
 import threading
 import time
 import weakref
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 
 from uhost.config.board import Board
 from uhost.errors import ConfigError, DeadlineError, TransportError
-from uhost.runners._counter import Counter, attach
+from uhost.runners._counter import Counter, attach, find_function
 from uhost.runners._runner import RunCounts
 from uhost.runners._unicorn_cpu import CPU_MODELS, Cpu
 from uhost.runners._unicorn_uart import UART_KINDS
@@ -134,14 +133,7 @@ class UnicornTransport:
                 where=self._where,
                 fix="read its answer first",
             )
-        symbol = self._image.symbols.get(function)
-        if symbol is None or symbol.size == 0:
-            close = difflib.get_close_matches(function, self._image.symbols, n=1)
-            raise ConfigError(
-                f"the image has no function '{function}' to count",
-                where=str(self._image.elf),
-                fix=f"did you mean '{close[0]}'?" if close else "name a function of the image",
-            )
+        symbol = find_function(self._image, function)
         if self._counter:
             self._counter.detach()
         self._counter = attach(self._cpu.engine, symbol.address, symbol.address + symbol.size)

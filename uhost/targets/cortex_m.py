@@ -8,8 +8,8 @@ its Cortex-M33 no DSP: both are added as features.
 Armv6-M (M0, M0+) knows the 16-bit Thumb instructions, has no divide and traps on
 unaligned accesses: both compilers keep to that by the CPU's name. Every other core has
 these instructions too, as an M4 has all of an M3's and an M7 all of an M4's. A Cortex-M33 without
-the DSP extension has a name of its own here, as GCC spells it. A Cortex-M55 is built for
-without Helium; its FPU has double precision.
+the DSP extension has a name of its own here, as GCC spells it. Zig's Cortex-M55 has no
+Helium (MVE) unless it is named.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ TARGET = TargetKind(
         "cortex-m7": _cpu("cortex-m7", "dsp", runs=("cortex-m4", "cortex-m3", *_ARMV6M)),
         "cortex-m33": _cpu("cortex-m33", "dsp"),
         "cortex-m33+nodsp": _cpu("cortex-m33+nodsp"),
-        "cortex-m55": Cpu(("dsp",), gcc=("-mcpu=cortex-m55+nomve", "-mthumb"), runs=_ARMV6M),
+        "cortex-m55": _cpu("cortex-m55", "dsp", "mve", runs=_ARMV6M),
     },
     fpus={
         ("cortex-m0", "none"): _no_fpu("cortex_m0"),
@@ -69,8 +69,8 @@ TARGET = TargetKind(
         ("cortex-m55", "double"): Fpu(
             ("fpu", "fpu_double"),
             gcc=("-mfpu=auto", "-mfloat-abi=hard"),
-            clang=("-target", _HARD_ABI, "-mcpu=cortex_m55-mve+fp_armv8d16"),
+            clang=("-target", _HARD_ABI, "-mcpu=cortex_m55+mve+fp_armv8d16"),
         ),
     },
-    libraries={"dsp": "dsp"},
+    libraries={"mve": "mve", "dsp": "dsp"},
 )

@@ -1,0 +1,186 @@
+"""Random layers by every kernel of the Helium library, exact and within their buffers."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from helium_kernels import COMPILERS, Case, run_all
+from weighted_layers import VECTOR, Layer, conv, depthwise, expected, layer, with_constant
+
+from uhost.errors import UhostError
+from uhost.kernels._kernel import library
+from uhost.ops._op import OPERATORS, Activation, Padding2D
+from uhost.ops._weighted_examples import LayerStyle
+
+COUNT = 60
+"""Layers per kernel and compiler."""
+_LARGEST = 16_000
+
+Random = np.random.Generator
+
+
+def style(rng: Random) -> LayerStyle:
+    return LayerStyle(output_zero_point=int(rng.choice([-128, -128, -3, 127])))
+
+
+def activation(rng: Random) -> Activation:
+    kinds = (Activation.NONE, Activation.RELU, Activation.RELU6, Activation.RELU_N1_TO_1)
+    return kinds[int(rng.integers(len(kinds)))]
+
+
+def size(rng: Random, most: int) -> int:
+    """Draws small sizes as often as large ones."""
+    return int(rng.integers(1, rng.integers(1, most + 1) + 1))
+
+
+def window(rng: Random, most: int) -> dict[str, Any]:
+    rows, columns = (int(n) for n in rng.integers(1, most + 1, 2))
+    same = Padding2D(*(int(n) for n in rng.integers(0, (rows, rows, columns, columns))))
+    return {
+        "window": (rows, columns),
+        "stride": (size(rng, 4), size(rng, 4)),
+        "padding": same if rng.integers(2) else Padding2D(),
+    }
+
+
+def pointwise_layer(rng: Random) -> Layer:
+    depth, channels = size(rng, 90), size(rng, 40)
+    image = (size(rng, 2), size(rng, 7), size(rng, 7), depth)
+    return conv(image, (channels, 1, 1, depth), activation=activation(rng), style=style(rng))
+
+
+def conv_layer(rng: Random) -> Layer:
+    depth, channels = size(rng, 40), size(rng, 24)
+    w = window(rng, 6)
+    rows, columns = w.pop("window")
+    dilation = (size(rng, 3), 1) if rng.integers(2) else (1, 1)
+    image = (1, size(rng, 14), size(rng, 14), depth)
+    return conv(
+        image,
+        (channels, rows, columns, depth),
+        dilation=dilation,
+        activation=activation(rng),
+        style=style(rng),
+        **w,
+    )
+
+
+def depthwise_layer(rng: Random) -> Layer:
+    channels = size(rng, 30)
+    w = window(rng, 4)
+    rows, columns = w.pop("window")
+    dilation = (size(rng, 2), size(rng, 2)) if rng.integers(3) == 0 else (1, 1)
+    image = (1, size(rng, 14), size(rng, 14), channels)
+    return depthwise(
+        image,
+        (1, rows, columns, channels),
+        dilation=dilation,
+        activation=activation(rng),
+        style=style(rng),
+        **w,
+    )
+
+
+def vector_layer(rng: Random) -> Layer:
+    depth, channels = size(rng, 300), size(rng, 40)
+    attributes = replace(VECTOR, activation=activation(rng))
+    batch = 1 if rng.integers(2) else size(rng, 5)
+    return layer("fully_connected", attributes, (batch, depth), (channels, depth), style(rng))
+
+
+def extreme(bound: Layer, rng: Random) -> Layer:
+    """Sometimes all weights at the ends of int8, and biases that reach the last bits."""
+    weights = bound.input(1)
+    if rng.integers(4) == 0:
+        ends = rng.choice(np.asarray([-128, 127], np.int8), weights.shape)
+        bound = with_constant(bound, 1, ends)
+    bias = bound.optional_input(2)
+    if bias is not None and rng.integers(4) == 0:
+        limit = 2**30 if rng.integers(2) else 2**16
+        bound = with_constant(bound, 2, rng.integers(-limit, limit, bias.shape).astype(np.int32))
+    return bound
+
+
+LAYERS = {
+    "conv_2d_pointwise": pointwise_layer,
+    "conv_2d": conv_layer,
+    "depthwise_conv_2d": depthwise_layer,
+    "fully_connected": vector_layer,
+}
+
+
+def cases(stem: str, count: int, seed: int) -> Iterator[tuple[Layer, Case]]:
+    kernel = library("mve")[stem]
+    rng = np.random.default_rng([zlib.crc32(stem.encode()), seed])
+    found = total = 0
+    while found < count:
+        try:
+            bound = extreme(LAYERS[stem](rng), rng)
+        except (UhostError, ValueError):
+            continue  # a window that does not fit the image
+        if kernel.supports(bound):
+            continue
+        x = rng.integers(-128, 128, bound.input(0).shape, dtype=np.int8)
+        if rng.integers(8) == 0:
+            x = rng.choice(np.asarray([-128, 127], np.int8), x.shape)
+        call = kernel.lower(bound)
+        total = x.nbytes + call.scratch_bytes + sum(c.values.nbytes for c in call.constants)
+        if total > _LARGEST:
+            continue
+        found += 1
+        yield bound, Case(call, (x,), bound.output.size_bytes)
+
+
+@pytest.mark.needs("arm_gcc", "qemu")
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("stem", LAYERS)
+def test_random_layers(stem: str, compiler: str, tmp_path: Path) -> None:
+    drawn = list(cases(stem, COUNT, list(COMPILERS).index(compiler)))
+    results = run_all([case for _, case in drawn], compiler, tmp_path)
+    for number, ((bound, case), result) in enumerate(zip(drawn, results, strict=True)):
+        exact = expected(bound, case.inputs[0]).reshape(-1)
+        shapes = (number, bound.input(0).shape, bound.input(1).shape, bound.attributes)
+        assert np.array_equal(result, exact), (shapes, np.flatnonzero(result != exact)[:8])
+
+
+def additions(count: int) -> Iterator[tuple[Layer, Case]]:
+    rng = np.random.default_rng(5)
+    kernel = library("mve")["add"]
+    example = next(e for e in OPERATORS["add"].examples() if e.name == "int8").graph
+    plain = next(example.bound_operators())
+    for _ in range(count):
+        shape = (1, size(rng, 9), size(rng, 9), size(rng, 9))
+        tensors = []
+        for tensor in (*plain.inputs, *plain.outputs):
+            assert tensor is not None
+            assert tensor.quantization is not None
+            quantization = replace(
+                tensor.quantization,
+                scale=(float(np.float32(2.0 ** rng.uniform(-5, 0))),),
+                zero_point=(int(rng.integers(-128, 128)),),
+            )
+            tensors.append(replace(tensor, shape=shape, quantization=quantization))
+        attributes = replace(plain.attributes, activation=activation(rng))
+        bound = replace(
+            plain, attributes=attributes, inputs=tuple(tensors[:2]), outputs=(tensors[2],)
+        )
+        if not kernel.supports(bound):
+            inputs = tuple(rng.integers(-128, 128, shape, dtype=np.int8) for _ in range(2))
+            yield bound, Case(kernel.lower(bound), inputs, bound.output.size_bytes)
+
+
+@pytest.mark.needs("arm_gcc", "qemu")
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_random_additions(compiler: str, tmp_path: Path) -> None:
+    drawn = list(additions(COUNT))
+    assert len(drawn) > COUNT // 3
+    results = run_all([case for _, case in drawn], compiler, tmp_path)
+    for (bound, case), result in zip(drawn, results, strict=True):
+        exact = OPERATORS["add"].reference(bound, list(case.inputs))[0].reshape(-1)
+        assert np.array_equal(result, exact), bound

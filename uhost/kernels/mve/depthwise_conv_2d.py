@@ -1,0 +1,148 @@
+"""DEPTHWISE_CONV_2D of small windows: two output lines at once from interleaved rows.
+
+The window of an output, and that of the output below it, lie in the same 16 bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uhost.ir.graph import BoundOperator
+from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
+from uhost.kernels.mve._channels import Channels, fold, why_not_int8
+from uhost.kernels.mve._lines import Lines, image_lines
+from uhost.kernels.mve._product import STEP
+from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes, window_axes
+
+_GROUP = 8
+"""Channels whose bytes are loaded at once."""
+_TILE = 4
+"""Positions whose outputs, of two lines, are computed at once."""
+_OFFSET_LIMIT = 1 << 16
+_LOAD_REACH = 127
+_MOST_BYTES = 4
+"""How far a vector can be shifted by one instruction."""
+
+
+def _rows(lines: Lines) -> int:
+    """Returns the rows of a position: those that two windows across lines read."""
+    return lines.across.span + lines.across.stride
+
+
+def _pitch(lines: Lines) -> int:
+    """Returns the bytes from one output's window to the next one's."""
+    return lines.along.stride * _rows(lines)
+
+
+def _plane_bytes(lines: Lines) -> int:
+    """Returns the bytes of a channel's line, up to the last that the last tile loads."""
+    tiles = -(-lines.along.output // _TILE)
+    last = (_TILE * tiles - 1) * _pitch(lines) + STEP
+    return max(last, (lines.along.before + lines.length) * _rows(lines))
+
+
+def _fits(lines: Lines, row: int, pixel: int) -> bool:
+    across, along = lines.steps(row, pixel)
+    return (
+        lines.along.span * _rows(lines) <= STEP
+        and lines.length > 0
+        and lines.across.stride <= _MOST_BYTES
+        and 3 * _pitch(lines) <= _LOAD_REACH
+        and 3 * along + across < _OFFSET_LIMIT
+        and (_GROUP - 1) * _plane_bytes(lines) < _OFFSET_LIMIT
+    )
+
+
+def _lines(bound: BoundOperator[DepthwiseConv2DAttributes]) -> Lines | None:
+    """Returns the way with the fewest tiles; None if neither fits the instructions."""
+    _, _, width, channels = bound.output.shape
+
+    def cost(lines: Lines) -> int:
+        return -(-lines.across.output // 2) * -(-lines.along.output // _TILE)
+
+    ways = image_lines(*window_axes(bound))
+    return min((w for w in ways if _fits(w, width * channels, channels)), key=cost, default=None)
+
+
+def _supports(bound: BoundOperator[DepthwiseConv2DAttributes]) -> str:
+    reason = why_not_int8(bound)
+    if reason:
+        return reason
+    x = bound.input(0)
+    if x.shape[3] != bound.output.shape[3]:
+        return "several outputs per channel"
+    if x.shape[0] != 1:
+        return f"batch of {x.shape[0]}"
+    if _lines(bound) is None:
+        return "a window, with the one below it, of more than 16 bytes, or off the image"
+    return fold(bound).why_inexact()
+
+
+def _records(channels: Channels, lines: Lines) -> NDArray[np.uint32]:
+    """Returns per channel the 16 weights of the first line, bias, multiplier and shift."""
+    across, along = lines.across, lines.along
+    count = len(channels.weights)
+    if lines.are_columns:
+        taps = channels.weights.reshape(count, along.window, across.window)
+    else:
+        taps = channels.weights.reshape(count, across.window, along.window).transpose(0, 2, 1)
+    window = np.zeros((count, along.span, _rows(lines)), np.int64)
+    window[:, :: along.dilation, : across.span : across.dilation] = taps
+    weights = np.zeros((count, STEP), np.int8)
+    weights[:, : along.span * _rows(lines)] = window.reshape(count, -1)
+    ends = np.stack([channels.bias, channels.multipliers, channels.shifts], axis=1)
+    words = [weights.view(np.uint32), ends.astype(np.int32).view(np.uint32)]
+    return np.concatenate(words, axis=1).reshape(-1)
+
+
+def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
+    lines = _lines(bound)
+    assert lines is not None
+    channels = fold(bound)
+    x, output = bound.input(0), bound.output
+    count = output.shape[3]
+    plane_bytes = _plane_bytes(lines)
+    scratch_bytes = plane_bytes * min(count, _GROUP)
+    values: dict[str, Any] = {
+        "channels": count,
+        "rows": _rows(lines),
+        "pitch": _pitch(lines),
+        "plane_bytes": plane_bytes,
+        "plane_offsets": tuple(plane_bytes * min(i, count - 1) for i in range(_GROUP)),
+        "scratch_bytes": scratch_bytes,
+        "lines": lines.across.size,
+        "length": lines.length,
+        "outputs": (lines.across.output, lines.along.output),
+        "window": (lines.across.window, lines.along.window),
+        "stride": (lines.across.stride, lines.along.stride),
+        "before": (lines.across.before, lines.along.before),
+        "input_steps": lines.steps(x.shape[2] * count, count),
+        "output_steps": lines.steps(output.shape[2] * count, count),
+        "input_zero_point": x.zero_point,
+        "zero_point": channels.zero_point,
+        "positive": channels.positive,
+        "clamped": channels.clamped,
+        "lowest": channels.lowest,
+        "highest": channels.highest,
+        "outputs_in_all": output.elements,
+    }
+    return KernelCall(
+        library="mve",
+        template="depthwise_conv_2d",
+        values=values,
+        parameters=(
+            Parameter("input", "const int8_t *", "input"),
+            Parameter("records", "const uint32_t *", "constant"),
+            Parameter("output", "int8_t *", "output"),
+            Parameter("planes", "int8_t *", "scratch"),
+        ),
+        constants=(Constant("records", _records(channels, lines)),),
+        scratch_bytes=scratch_bytes,
+        includes=("mve", "mve_planes", *(("mve_clamp",) if channels.clamped else ())),
+    )
+
+
+KERNEL = Kernel("depthwise_conv_2d", _supports, _lower, features=("mve",))

@@ -1,0 +1,20 @@
+"""FULLY_CONNECTED: the product of a weight matrix and one or more vectors."""
+
+from __future__ import annotations
+
+from uhost.ir.graph import BoundOperator
+from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.mve._channels import fold, why_not_int8
+from uhost.kernels.mve._product import pointwise_call, why_not_product
+from uhost.ops.fully_connected import FullyConnectedAttributes
+
+
+def _supports(bound: BoundOperator[FullyConnectedAttributes]) -> str:
+    return why_not_int8(bound) or why_not_product(fold(bound))
+
+
+def _lower(bound: BoundOperator[FullyConnectedAttributes]) -> KernelCall:
+    return pointwise_call("fully_connected", bound, fold(bound))
+
+
+KERNEL = Kernel("fully_connected", _supports, _lower, features=("mve",))
