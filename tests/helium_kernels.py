@@ -194,8 +194,8 @@ def run_all(cases: Sequence[Case], compiler: str, folder: Path) -> list[NDArray[
     touched = np.flatnonzero((first != noise) & ~free)
     assert touched.size == 0, f"wrote outside output and scratch, at {touched[:8]}"
     results = [first[where].view(np.int8) for where in outputs]
-    for number, where in enumerate(outputs):
-        assert np.array_equal(second[where].view(np.int8), results[number]), number
+    for number, part in enumerate(outputs):
+        assert np.array_equal(second[part].view(np.int8), results[number]), number
     return results
 
 

@@ -67,6 +67,7 @@ def test_model_h_of_a_dsp_kernel_says_what_it_is_for() -> None:
         assert b"DSP" not in generated("conv_2d", "reference")[name]
 
 
+@pytest.mark.needs("host_cc")
 def test_c_for_the_dsp_extension_tells_another_cpu_so(tmp_path: Path) -> None:
     host, toolchain = load_board("host"), TOOLCHAINS["host_cc"]
     toolchain.build_objects(Artifact(generated("conv_2d", "reference")), host, tmp_path / "any")

@@ -103,8 +103,8 @@ def test_an_unsupported_model_is_shown_with_the_reasons(unsupported: str) -> Non
     rows = [re.split(r"  +", line.strip()) for line in shown.splitlines() if line.strip()]
     assert rows[0] == ["index", "operator", "output", "unsupported"]
     assert rows[2:] == [
-        ["0", "ADD", "float32[1x4]"],
-        ["1", "COS", "float32[2x2]", "there is no such operator in uhost"],
+        ["0", "ADD", "int8[1x4]"],
+        ["1", "COS", "int8[2x2]", "there is no such operator in uhost"],
     ]
     assert error.exit_code == 3
     assert error.what.startswith("uhost cannot compile 1 of 2 operators: 1 × COS")
@@ -119,7 +119,7 @@ def test_the_unsupported_operators_for_programs(unsupported: str) -> None:
             {
                 "index": 1,
                 "operator": "COS",
-                "outputs": ["float32[2x2]"],
+                "outputs": ["int8[2x2]"],
                 "reason": "there is no such operator in uhost",
             }
         ],
