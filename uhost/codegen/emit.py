@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from uhost.codegen._printer import Printer, port
 from uhost.codegen.artifact import Artifact
@@ -23,7 +24,8 @@ def emit(models: Sequence[Lowered], config: CompilationConfig, version: str) -> 
     executor = config.executor
     alignment_bytes = config.usable_constant_pools()[0].alignment_bytes
     values = Printer(models, executor.link_params, alignment_bytes).template_values(version)
-    values["dsp_cpu"] = config.targets[0].cpu if _needs_dsp(models) else ""
+    values["extension"] = _extension(models)
+    values["cpu"] = config.targets[0].cpu
     return Artifact(
         {
             "model.c": render("model.c.j2", values).encode(),
@@ -33,10 +35,19 @@ def emit(models: Sequence[Lowered], config: CompilationConfig, version: str) -> 
     )
 
 
-def _needs_dsp(models: Sequence[Lowered]) -> bool:
-    """True if a kernel needs the DSP extension of Arm's CPUs."""
-    selections = (s for one in models for s in one.selections.values() if s.target == "cortex_m")
-    return any("dsp" in library(s.library)[s.name].features for s in selections)
+_EXTENSIONS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "mve": ("Helium extension (MVE)", "__ARM_FEATURE_MVE"),
+        "dsp": ("DSP extension", "__ARM_FEATURE_DSP"),
+    }
+)
+
+
+def _extension(models: Sequence[Lowered]) -> tuple[str, str] | None:
+    """Returns name and compiler macro of the Arm extension that some kernel needs."""
+    selections = [s for one in models for s in one.selections.values() if s.target == "cortex_m"]
+    needed = {feature for s in selections for feature in library(s.library)[s.name].features}
+    return next((_EXTENSIONS[name] for name in _EXTENSIONS if name in needed), None)
 
 
 def model_table(

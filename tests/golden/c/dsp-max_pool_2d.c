@@ -4,7 +4,7 @@
  * This file is yours. Use, change and pass it on as you like; no notice is needed.
  * SPDX-License-Identifier: 0BSD
  *
- * For cortex-m7 and other Arm CPUs with the DSP extension: Armv7E-M or later.
+ * For cortex-m7 and other Arm CPUs with the DSP extension.
  *
  * halving: 1 operator, arena of 304 bytes.
  * Weights and tables: 0 bytes. No allocation, no global state, no recursion.
