@@ -79,7 +79,7 @@ def test_features_are_put_in_order_and_decide_the_libraries(
             "{libraries: [dps]}",
             "there is no kernel library 'dps'",
             "libraries",
-            "did you mean 'dsp'? known: dsp, reference",
+            "did you mean 'dsp'? known: dsp, mve, reference",
         ),
     ],
 )

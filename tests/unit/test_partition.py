@@ -227,7 +227,7 @@ def test_an_unknown_library_suggests() -> None:
     with pytest.raises(ConfigError) as caught:
         library("refrence")
     assert caught.value.what == "there is no kernel library 'refrence'"
-    assert caught.value.fix == "did you mean 'reference'? known: dsp, reference"
+    assert caught.value.fix == "did you mean 'reference'? known: dsp, mve, reference"
 
 
 # ---- The user's choice ----------------------------------------------------------------------
