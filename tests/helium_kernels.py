@@ -171,15 +171,15 @@ def run_all(cases: Sequence[Case], compiler: str, folder: Path) -> list[NDArray[
         outputs.append(slice(output, output + case.output_bytes))
         free[outputs[-1]] = True
         free[scratch : scratch + call.scratch_bytes] = True
-        where = [places[p.source, p.index] for p in call.parameters]
+        starts = [places[p.source, p.index] for p in call.parameters]
         arguments = [
-            f"({p.ctype})(RAM + {start})" for p, start in zip(call.parameters, where, strict=True)
+            f"({p.ctype})(RAM + {start})" for p, start in zip(call.parameters, starts, strict=True)
         ]
         calls.append(f"    {name}({', '.join(arguments)});")
         size = case.inputs[0].nbytes
         index = [p.source for p in call.parameters].index("input")
         start = f"(uint8_t *)({_END:#x}u - {size}u)"
-        again.append(f"    (void)memcpy({start}, (void *)(RAM + {where[index]}), {size}u);")
+        again.append(f"    (void)memcpy({start}, (void *)(RAM + {starts[index]}), {size}u);")
         arguments[index] = f"(const int8_t *){start}"
         again.append(f"    {name}({', '.join(arguments)});")
     main = _MAIN % {

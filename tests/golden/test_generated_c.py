@@ -36,7 +36,7 @@ def cases() -> list[tuple[str, str]]:
 
 
 def generated(kind: str, library: str) -> dict[str, bytes]:
-    board = load_board("stm32f746")
+    board = load_board("mps3_an547" if library == "mve" else "stm32f746")
     libraries = (library,) if library == "reference" else (library, "reference")
     target = replace(board.target, libraries=libraries)
     config = CompilationConfig(host=target, targets=(target,))

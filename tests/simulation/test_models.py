@@ -51,6 +51,26 @@ def test_mlperf_tiny_in_qemu(shared_models: Path, name: str, board: str) -> None
     assert result.exact, [c for c in result.comparisons if not c.exact]
 
 
+HELIUM_LIMITS = {
+    "mlperf_kws_int8": 800_000,
+    "mlperf_vww_int8": 1_600_000,
+    "mlperf_ic_int8": 2_200_000,
+    "mlperf_ad_int8": 80_000,
+}
+
+
+@pytest.mark.needs("qemu")
+@pytest.mark.parametrize("toolchain", ["arm_gcc", "zig"])
+@pytest.mark.parametrize("name", MLPERF)
+def test_mlperf_tiny_by_helium(shared_models: Path, name: str, toolchain: str) -> None:
+    model, golden = shared_models / f"{name}.tflite", shared_models / f"{name}.golden.npz"
+    result = verified(model, golden, "mps3_an547", "qemu", toolchain)
+    assert result.exact, [c for c in result.comparisons if not c.exact]
+    assert result.instructions is not None
+    assert result.instructions == sum(o.instructions or 0 for o in result.operators)
+    assert result.instructions <= HELIUM_LIMITS[name]
+
+
 @pytest.mark.parametrize("name", FLOATS)
 def test_float_models_are_within_tolerance(shared_models: Path, name: str) -> None:
     model, golden = shared_models / f"{name}.tflite", shared_models / f"{name}.golden.npz"
@@ -72,6 +92,8 @@ SAMPLES = BUNDLED.with_suffix(".npz")
         ("mps2_an500", "qemu", "zig"),
         ("netduinoplus2", "unicorn", "arm_gcc"),
         ("netduinoplus2", "qemu", "zig"),
+        ("mps3_an547", "qemu", "arm_gcc"),
+        ("mps3_an547", "qemu", "zig"),
     ],
 )
 def test_the_bundled_model_on_every_board(board: str, runner: str, toolchain: str) -> None:

@@ -4,12 +4,18 @@
  * This file is yours. Use, change and pass it on as you like; no notice is needed.
  * SPDX-License-Identifier: 0BSD
  *
+ * For cortex-m55 and other Arm CPUs with the Helium extension (MVE).
+ *
  * pointwise_odd_channels: 1 operator, arena of 192 bytes.
- * Weights and tables: 80 bytes. No allocation, no global state, no recursion.
+ * Weights and tables: 224 bytes. No allocation, no global state, no recursion.
  */
 #include "model.h"
 
 #include <stdbool.h>
+
+#if !defined(__ARM_FEATURE_MVE)
+#error "generated for a CPU with the Helium extension (MVE), such as cortex-m55: compile with -mcpu=cortex-m55"
+#endif
 
 /* Kept out of line so that a profiler can tell operators apart. */
 #if defined(__GNUC__)
@@ -20,101 +26,2000 @@
 
 /* ---- Arithmetic shared by the kernels ---------------------------------------------------- */
 
-#if defined(__GNUC__)
-#define UHOST_MAYBE_UNUSED __attribute__((unused))
+/* Helium: the vector instructions of Armv8.1-M. */
+
+#define UHOST_MVE_INLINE __attribute__((unused)) static inline
+
+/*
+ * A function that is assembler from its first instruction to its return. The compiler sees no use
+ * of its parameters and no access to memory, so it must not reason about it across calls.
+ */
+#if defined(__clang__)
+#define UHOST_MVE_ASSEMBLER __attribute__((unused, naked, noinline)) static
 #else
-#define UHOST_MAYBE_UNUSED
+#define UHOST_MVE_ASSEMBLER __attribute__((unused, naked, noipa)) static
 #endif
 
-/* Returns value, or the end of [lowest, highest] that is nearest to it. */
-UHOST_MAYBE_UNUSED static inline int32_t uhost_clamp(int32_t value, int32_t lowest, int32_t highest)
+/* A parameter that only assembler reads. */
+#define UHOST_MVE_IN_REGISTER __attribute__((unused))
+
+/* Copies size bytes of any alignment. */
+UHOST_MVE_INLINE void uhost_mve_copy(int8_t *target, const int8_t *source, uint32_t size)
 {
-    if (value < lowest) {
-        return lowest;
-    }
-    return value > highest ? highest : value;
+    __asm__ volatile("wlstp.8 lr, %2, 2f\n"
+                     "1:\n"
+                     "vldrb.u8 q0, [%1], #16\n"
+                     "vstrb.u8 q0, [%0], #16\n"
+                     "letp lr, 1b\n"
+                     "2:\n"
+                     : "+&r"(target), "+&r"(source)
+                     : "r"(size)
+                     : "lr", "d0", "d1", "cc", "memory");
 }
 
-/* Returns 2 * a * b / 2^32 rounded to nearest, ties upward; a and b are not both INT32_MIN. */
-UHOST_MAYBE_UNUSED static inline int32_t uhost_rounding_doubling_high_multiply(int32_t a, int32_t b)
+/* Sets size bytes of any alignment. */
+UHOST_MVE_INLINE void uhost_mve_fill(int8_t *target, int8_t value, uint32_t size)
 {
-    return (int32_t)(((int64_t)a * b + ((int64_t)1 << 30)) >> 31);
-}
-
-/* Returns x / 2^exponent rounded to nearest, ties away from zero; 0 <= exponent <= 31. */
-UHOST_MAYBE_UNUSED static inline int32_t uhost_rounding_divide_by_power_of_two(int32_t x,
-                                                                              int32_t exponent)
-{
-    const int32_t mask = (int32_t)(((uint32_t)1 << exponent) - 1u);
-    const int32_t remainder = x & mask;
-    const int32_t threshold = (mask >> 1) + (x < 0 ? 1 : 0);
-
-    return (x >> exponent) + (remainder > threshold ? 1 : 0);
+    __asm__ volatile("vdup.8 q0, %1\n"
+                     "wlstp.8 lr, %2, 2f\n"
+                     "1:\n"
+                     "vstrb.u8 q0, [%0], #16\n"
+                     "letp lr, 1b\n"
+                     "2:\n"
+                     : "+&r"(target)
+                     : "r"(value), "r"(size)
+                     : "lr", "d0", "d1", "cc", "memory");
 }
 
 /*
- * Returns value * multiplier * 2^(shift - 31), rounded twice: by the high multiply and by the
- * right shift. The left shift wraps as a register does; shift <= 31, multiplier > INT32_MIN.
+ * Dot products of int8 columns with the weights of output channels, by VMLADAV: sixteen
+ * products and their sum into a core register, whose number must be even.
+ *
+ * A column holds the inputs of one output pixel. It is read in steps of 16 bytes. The first
+ * step advances by what its length leaves beyond a multiple of 16; the weights of the bytes
+ * that it reads ahead are zero, so nothing is read past a column of 16 bytes or more. The
+ * functions whose names end in `short` take columns of up to 16 bytes, and load them with a
+ * predicate.
+ *
+ * The stream for four channels:
+ *     16 weights of each channel                           for each step
+ *     folded biases, multipliers, shifts (to the left)     each for the four channels
+ *
+ * Requantisation of the sum x: VQRDMULH is the rounding doubling high multiply, VRSHL by a
+ * negative count the rounding shift to the right, with ties upward. Subtracting 1 where the
+ * value is negative makes it round half away from zero. The functions whose names have
+ * `positive` leave that out: their outputs are clamped to the zero point or above, and below
+ * it both roundings are clamped to the same. VQMOVN saturates to int8.
  */
-UHOST_MAYBE_UNUSED static inline int32_t uhost_multiply_by_quantized_multiplier(int32_t value,
-                                                                                int32_t multiplier,
-                                                                                int32_t shift)
+struct uhost_mve_product {
+    uint32_t pairs;     /* of pixels */
+    uint32_t pitch;     /* bytes from one pixel's column to the next one's */
+    uint32_t first;     /* bytes that the first step advances by: 1 to 16 */
+    uint32_t steps;     /* of 16 bytes, behind the first one */
+    uint32_t channels;  /* output channels */
+    uint32_t stride;    /* bytes from one pixel's outputs to the next one's */
+    int32_t zero_point; /* of the output */
+};
+
+/*
+ * Two pixels by four channels.
+ *
+ * r0, r2, r4, r6 sums of pixel 0             r8, r10, r12, lr sums of pixel 1
+ * r1 next weights                            r3, r11 next bytes of the columns
+ * r5 entry of the loop                       r9 end of pixel 0's column
+ * r7 output                                  q4 where a tile's outputs go, as offsets
+ * stack: columns (0, 4), columns behind the first step (8, 12), weights (16), end of the
+ *        pixel's outputs or lanes left (20), output (24), pairs left (28), product (32)
+ */
+UHOST_MVE_ASSEMBLER void
+uhost_mve_product(const int8_t *columns UHOST_MVE_IN_REGISTER,
+                         const uint32_t *weights UHOST_MVE_IN_REGISTER,
+                         int8_t *output UHOST_MVE_IN_REGISTER,
+                         const struct uhost_mve_product *product UHOST_MVE_IN_REGISTER)
 {
-    if (shift >= 0) {
-        return uhost_rounding_doubling_high_multiply((int32_t)((uint32_t)value << shift),
-                                                     multiplier);
-    }
-    if (shift < -31) {
-        return 0; /* The product is below 2^31 in size, so less than half of the divisor. */
-    }
-    return uhost_rounding_divide_by_power_of_two(
-        uhost_rounding_doubling_high_multiply(value, multiplier), -shift);
+    __asm__ volatile(
+        "push    {r4-r11, lr}\n"
+        "vpush   {d8-d13}\n"
+        "sub     sp, sp, #36\n"
+        "mov     r7, r2\n"
+        "ldm     r3, {r4, r5, r6, r8, r9, r10}\n" /* pairs, pitch, first, steps, channels, stride */
+        "strd    r4, r3, [sp, #28]\n"
+        "strd    r1, r9, [sp, #16]\n"
+        "add     r11, r0, r5\n"
+        "strd    r0, r11, [sp]\n"
+        /* Lane i of q4: channel i / 2 of pixel i % 2. */
+        "movs    r4, #0\n"
+        "vidup.u16 q0, r4, #1\n"
+        "vmov.i16 q1, #1\n"
+        "vand    q1, q0, q1\n"
+        "vmul.i16 q1, q1, r10\n"
+        "vshr.u16 q0, q0, #1\n"
+        "vadd.i16 q4, q0, q1\n"
+        "add     r0, r0, r6\n"
+        "add     r11, r11, r6\n"
+        "strd    r0, r11, [sp, #8]\n"
+        "add     r9, r0, r8, lsl #4\n"
+        /* The loop body has 8 steps of 56 bytes; the first round skips -steps mod 8. */
+        "rsb     r8, r8, #0\n"
+        "and     r8, r8, #7\n"
+        "mov     r5, #56\n"
+        "adr.w   r0, 3f\n"
+        "mul     r8, r8, r5\n"
+        /* No step is all of the loop left out. */
+        "cmp     r8, #0\n"
+        "it      eq\n"
+        "moveq   r8, #448\n"
+        "add     r5, r0, r8\n"
+        "orr     r5, r5, #1\n"
+        "1:\n"
+        "ldr     r1, [sp, #16]\n"
+        "str     r7, [sp, #24]\n"
+        "ldr     r4, [sp, #32]\n"
+        "ldr     r4, [r4, #16]\n"
+        "add     r4, r4, r7\n"
+        "str     r4, [sp, #20]\n"
+        "2:\n"
+        "ldrd    r3, r11, [sp]\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r8, q1, q2\n"
+        "vmladav.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r10, q1, q3\n"
+        "vmladav.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r12, q1, q2\n"
+        "vmladav.s8 r6, q0, q3\n"
+        "vmladav.s8 lr, q1, q3\n"
+        "ldrd    r3, r11, [sp, #8]\n"
+        "bx      r5\n"
+        ".balign 4\n"
+        "3:\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "cmp     r3, r9\n"
+        "bne.w   3b\n"
+        "vmov q0[2], q0[0], r0, r4\n"
+        "vmov q0[3], q0[1], r2, r6\n"
+        "vmov q1[2], q1[0], r8, r12\n"
+        "vmov q1[3], q1[1], r10, lr\n"
+"vldrw.u32 q2, [r1], #16\n"
+        "ldr     r0, [sp, #32]\n"
+        "vadd.i32 q0, q0, q2\n"
+        "vadd.i32 q1, q1, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "ldr     r0, [r0, #24]\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vqrdmulh.s32 q0, q0, q3\n"
+        "vqrdmulh.s32 q1, q1, q3\n"
+        "vshr.s32 q3, q0, #31\n"
+        "vqadd.s32 q0, q0, q3\n"
+        "vrshl.s32 q0, q0, q2\n"
+        "vadd.i32 q0, q0, r0\n"
+        "vshr.s32 q3, q1, #31\n"
+        "vqadd.s32 q1, q1, q3\n"
+        "vrshl.s32 q1, q1, q2\n"
+        "vadd.i32 q1, q1, r0\n"
+        "vqmovnb.s32 q0, q0\n"
+        "vqmovnt.s32 q0, q1\n"
+        "vqmovnb.s16 q0, q0\n"
+        "ldr     r0, [sp, #20]\n"
+        "vstrb.16 q0, [r7, q4]\n"
+        "adds    r7, r7, #4\n"
+        "cmp     r7, r0\n"
+        "bne.w   2b\n"
+        /* The next two pixels. */
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [r0, #4]\n"
+        "lsl     r4, r4, #1\n"
+        "ldrd    r3, r11, [sp]\n"
+        "add     r3, r3, r4\n"
+        "add     r11, r11, r4\n"
+        "strd    r3, r11, [sp]\n"
+        "ldrd    r3, r11, [sp, #8]\n"
+        "add     r3, r3, r4\n"
+        "add     r11, r11, r4\n"
+        "strd    r3, r11, [sp, #8]\n"
+        "add     r9, r9, r4\n"
+        "ldr     r4, [r0, #20]\n"
+        "ldrd    r7, r6, [sp, #24]\n"
+        "add     r7, r7, r4, lsl #1\n"
+        "subs    r6, r6, #1\n"
+        "str     r6, [sp, #28]\n"
+        "bne.w   1b\n"
+        "add     sp, sp, #36\n"
+        "vpop    {d8-d13}\n"
+        "pop     {r4-r11, pc}\n");
+}
+
+/*
+ * Two pixels by four channels; channels are no multiple of four.
+ *
+ * r0, r2, r4, r6 sums of pixel 0             r8, r10, r12, lr sums of pixel 1
+ * r1 next weights                            r3, r11 next bytes of the columns
+ * r5 entry of the loop                       r9 end of pixel 0's column
+ * r7 output                                  q4 where a tile's outputs go, as offsets
+ * stack: columns (0, 4), columns behind the first step (8, 12), weights (16), end of the
+ *        pixel's outputs or lanes left (20), output (24), pairs left (28), product (32)
+ */
+UHOST_MVE_ASSEMBLER void
+uhost_mve_product_ragged(const int8_t *columns UHOST_MVE_IN_REGISTER,
+                         const uint32_t *weights UHOST_MVE_IN_REGISTER,
+                         int8_t *output UHOST_MVE_IN_REGISTER,
+                         const struct uhost_mve_product *product UHOST_MVE_IN_REGISTER)
+{
+    __asm__ volatile(
+        "push    {r4-r11, lr}\n"
+        "vpush   {d8-d13}\n"
+        "sub     sp, sp, #36\n"
+        "mov     r7, r2\n"
+        "ldm     r3, {r4, r5, r6, r8, r9, r10}\n" /* pairs, pitch, first, steps, channels, stride */
+        "strd    r4, r3, [sp, #28]\n"
+        "strd    r1, r9, [sp, #16]\n"
+        "add     r11, r0, r5\n"
+        "strd    r0, r11, [sp]\n"
+        /* Lane i of q4: channel i / 2 of pixel i % 2. */
+        "movs    r4, #0\n"
+        "vidup.u16 q0, r4, #1\n"
+        "vmov.i16 q1, #1\n"
+        "vand    q1, q0, q1\n"
+        "vmul.i16 q1, q1, r10\n"
+        "vshr.u16 q0, q0, #1\n"
+        "vadd.i16 q4, q0, q1\n"
+        "add     r0, r0, r6\n"
+        "add     r11, r11, r6\n"
+        "strd    r0, r11, [sp, #8]\n"
+        "add     r9, r0, r8, lsl #4\n"
+        /* The loop body has 8 steps of 56 bytes; the first round skips -steps mod 8. */
+        "rsb     r8, r8, #0\n"
+        "and     r8, r8, #7\n"
+        "mov     r5, #56\n"
+        "adr.w   r0, 3f\n"
+        "mul     r8, r8, r5\n"
+        /* No step is all of the loop left out. */
+        "cmp     r8, #0\n"
+        "it      eq\n"
+        "moveq   r8, #448\n"
+        "add     r5, r0, r8\n"
+        "orr     r5, r5, #1\n"
+        "1:\n"
+        "ldr     r1, [sp, #16]\n"
+        "str     r7, [sp, #24]\n"
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [r0, #16]\n"
+        "lsl     r4, r4, #1\n"
+        "str     r4, [sp, #20]\n"
+        "2:\n"
+        "ldrd    r3, r11, [sp]\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r8, q1, q2\n"
+        "vmladav.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r10, q1, q3\n"
+        "vmladav.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r12, q1, q2\n"
+        "vmladav.s8 r6, q0, q3\n"
+        "vmladav.s8 lr, q1, q3\n"
+        "ldrd    r3, r11, [sp, #8]\n"
+        "bx      r5\n"
+        ".balign 4\n"
+        "3:\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "cmp     r3, r9\n"
+        "bne.w   3b\n"
+        "vmov q0[2], q0[0], r0, r4\n"
+        "vmov q0[3], q0[1], r2, r6\n"
+        "vmov q1[2], q1[0], r8, r12\n"
+        "vmov q1[3], q1[1], r10, lr\n"
+"vldrw.u32 q2, [r1], #16\n"
+        "ldr     r0, [sp, #32]\n"
+        "vadd.i32 q0, q0, q2\n"
+        "vadd.i32 q1, q1, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "ldr     r0, [r0, #24]\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vqrdmulh.s32 q0, q0, q3\n"
+        "vqrdmulh.s32 q1, q1, q3\n"
+        "vshr.s32 q3, q0, #31\n"
+        "vqadd.s32 q0, q0, q3\n"
+        "vrshl.s32 q0, q0, q2\n"
+        "vadd.i32 q0, q0, r0\n"
+        "vshr.s32 q3, q1, #31\n"
+        "vqadd.s32 q1, q1, q3\n"
+        "vrshl.s32 q1, q1, q2\n"
+        "vadd.i32 q1, q1, r0\n"
+        "vqmovnb.s32 q0, q0\n"
+        "vqmovnt.s32 q0, q1\n"
+        "vqmovnb.s16 q0, q0\n"
+        "ldr     r0, [sp, #20]\n"
+        "vctp.16 r0\n"
+        "vpst\n"
+        "vstrbt.16 q0, [r7, q4]\n"
+        "adds    r7, r7, #4\n"
+        "subs    r0, r0, #8\n"
+        "str     r0, [sp, #20]\n"
+        "bgt.w   2b\n"
+        /* The next two pixels. */
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [r0, #4]\n"
+        "lsl     r4, r4, #1\n"
+        "ldrd    r3, r11, [sp]\n"
+        "add     r3, r3, r4\n"
+        "add     r11, r11, r4\n"
+        "strd    r3, r11, [sp]\n"
+        "ldrd    r3, r11, [sp, #8]\n"
+        "add     r3, r3, r4\n"
+        "add     r11, r11, r4\n"
+        "strd    r3, r11, [sp, #8]\n"
+        "add     r9, r9, r4\n"
+        "ldr     r4, [r0, #20]\n"
+        "ldrd    r7, r6, [sp, #24]\n"
+        "add     r7, r7, r4, lsl #1\n"
+        "subs    r6, r6, #1\n"
+        "str     r6, [sp, #28]\n"
+        "bne.w   1b\n"
+        "add     sp, sp, #36\n"
+        "vpop    {d8-d13}\n"
+        "pop     {r4-r11, pc}\n");
+}
+
+/*
+ * Two pixels by four channels, of columns of up to 16 bytes.
+ *
+ * r0, r2, r4, r6 sums of pixel 0             r8, r10, r12, lr sums of pixel 1
+ * r1 next weights                            r3, r11 next bytes of the columns
+ * r5 entry of the loop                       r9 end of pixel 0's column
+ * r7 output                                  q4 where a tile's outputs go, as offsets
+ * stack: columns (0, 4), columns behind the first step (8, 12), weights (16), end of the
+ *        pixel's outputs or lanes left (20), output (24), pairs left (28), product (32)
+ */
+UHOST_MVE_ASSEMBLER void
+uhost_mve_product_short(const int8_t *columns UHOST_MVE_IN_REGISTER,
+                         const uint32_t *weights UHOST_MVE_IN_REGISTER,
+                         int8_t *output UHOST_MVE_IN_REGISTER,
+                         const struct uhost_mve_product *product UHOST_MVE_IN_REGISTER)
+{
+    __asm__ volatile(
+        "push    {r4-r11, lr}\n"
+        "vpush   {d8-d13}\n"
+        "sub     sp, sp, #36\n"
+        "mov     r7, r2\n"
+        "ldm     r3, {r4, r5, r6, r8, r9, r10}\n" /* pairs, pitch, first, steps, channels, stride */
+        "strd    r4, r3, [sp, #28]\n"
+        "strd    r1, r9, [sp, #16]\n"
+        "add     r11, r0, r5\n"
+        "strd    r0, r11, [sp]\n"
+        /* Lane i of q4: channel i / 2 of pixel i % 2. */
+        "movs    r4, #0\n"
+        "vidup.u16 q0, r4, #1\n"
+        "vmov.i16 q1, #1\n"
+        "vand    q1, q0, q1\n"
+        "vmul.i16 q1, q1, r10\n"
+        "vshr.u16 q0, q0, #1\n"
+        "vadd.i16 q4, q0, q1\n"
+        "1:\n"
+        "ldr     r1, [sp, #16]\n"
+        "str     r7, [sp, #24]\n"
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [sp, #32]\n"
+        "ldr     r4, [r4, #16]\n"
+        "add     r4, r4, r7\n"
+        "str     r4, [sp, #20]\n"
+        "ldr     r4, [r0, #8]\n"
+        "vctp.8  r4\n"
+        "ldrd    r3, r11, [sp]\n"
+        "vpstt\n"
+        "vldrbt.u8 q5, [r3]\n"
+        "vldrbt.u8 q6, [r11]\n"
+        "2:\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r0, q5, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r8, q6, q2\n"
+        "vmladav.s8 r2, q5, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r10, q6, q3\n"
+        "vmladav.s8 r4, q5, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r12, q6, q2\n"
+        "vmladav.s8 r6, q5, q3\n"
+        "vmladav.s8 lr, q6, q3\n"
+        "vmov q0[2], q0[0], r0, r4\n"
+        "vmov q0[3], q0[1], r2, r6\n"
+        "vmov q1[2], q1[0], r8, r12\n"
+        "vmov q1[3], q1[1], r10, lr\n"
+"vldrw.u32 q2, [r1], #16\n"
+        "ldr     r0, [sp, #32]\n"
+        "vadd.i32 q0, q0, q2\n"
+        "vadd.i32 q1, q1, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "ldr     r0, [r0, #24]\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vqrdmulh.s32 q0, q0, q3\n"
+        "vqrdmulh.s32 q1, q1, q3\n"
+        "vshr.s32 q3, q0, #31\n"
+        "vqadd.s32 q0, q0, q3\n"
+        "vrshl.s32 q0, q0, q2\n"
+        "vadd.i32 q0, q0, r0\n"
+        "vshr.s32 q3, q1, #31\n"
+        "vqadd.s32 q1, q1, q3\n"
+        "vrshl.s32 q1, q1, q2\n"
+        "vadd.i32 q1, q1, r0\n"
+        "vqmovnb.s32 q0, q0\n"
+        "vqmovnt.s32 q0, q1\n"
+        "vqmovnb.s16 q0, q0\n"
+        "ldr     r0, [sp, #20]\n"
+        "vstrb.16 q0, [r7, q4]\n"
+        "adds    r7, r7, #4\n"
+        "cmp     r7, r0\n"
+        "bne.w   2b\n"
+        /* The next two pixels. */
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [r0, #4]\n"
+        "lsl     r4, r4, #1\n"
+        "ldrd    r3, r11, [sp]\n"
+        "add     r3, r3, r4\n"
+        "add     r11, r11, r4\n"
+        "strd    r3, r11, [sp]\n"
+        "ldr     r4, [r0, #20]\n"
+        "ldrd    r7, r6, [sp, #24]\n"
+        "add     r7, r7, r4, lsl #1\n"
+        "subs    r6, r6, #1\n"
+        "str     r6, [sp, #28]\n"
+        "bne.w   1b\n"
+        "add     sp, sp, #36\n"
+        "vpop    {d8-d13}\n"
+        "pop     {r4-r11, pc}\n");
+}
+
+/*
+ * Two pixels by four channels, of columns of up to 16 bytes; channels are no multiple of four.
+ *
+ * r0, r2, r4, r6 sums of pixel 0             r8, r10, r12, lr sums of pixel 1
+ * r1 next weights                            r3, r11 next bytes of the columns
+ * r5 entry of the loop                       r9 end of pixel 0's column
+ * r7 output                                  q4 where a tile's outputs go, as offsets
+ * stack: columns (0, 4), columns behind the first step (8, 12), weights (16), end of the
+ *        pixel's outputs or lanes left (20), output (24), pairs left (28), product (32)
+ */
+UHOST_MVE_ASSEMBLER void
+uhost_mve_product_ragged_short(const int8_t *columns UHOST_MVE_IN_REGISTER,
+                         const uint32_t *weights UHOST_MVE_IN_REGISTER,
+                         int8_t *output UHOST_MVE_IN_REGISTER,
+                         const struct uhost_mve_product *product UHOST_MVE_IN_REGISTER)
+{
+    __asm__ volatile(
+        "push    {r4-r11, lr}\n"
+        "vpush   {d8-d13}\n"
+        "sub     sp, sp, #36\n"
+        "mov     r7, r2\n"
+        "ldm     r3, {r4, r5, r6, r8, r9, r10}\n" /* pairs, pitch, first, steps, channels, stride */
+        "strd    r4, r3, [sp, #28]\n"
+        "strd    r1, r9, [sp, #16]\n"
+        "add     r11, r0, r5\n"
+        "strd    r0, r11, [sp]\n"
+        /* Lane i of q4: channel i / 2 of pixel i % 2. */
+        "movs    r4, #0\n"
+        "vidup.u16 q0, r4, #1\n"
+        "vmov.i16 q1, #1\n"
+        "vand    q1, q0, q1\n"
+        "vmul.i16 q1, q1, r10\n"
+        "vshr.u16 q0, q0, #1\n"
+        "vadd.i16 q4, q0, q1\n"
+        "1:\n"
+        "ldr     r1, [sp, #16]\n"
+        "str     r7, [sp, #24]\n"
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [r0, #16]\n"
+        "lsl     r4, r4, #1\n"
+        "str     r4, [sp, #20]\n"
+        "ldr     r4, [r0, #8]\n"
+        "vctp.8  r4\n"
+        "ldrd    r3, r11, [sp]\n"
+        "vpstt\n"
+        "vldrbt.u8 q5, [r3]\n"
+        "vldrbt.u8 q6, [r11]\n"
+        "2:\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r0, q5, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r8, q6, q2\n"
+        "vmladav.s8 r2, q5, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r10, q6, q3\n"
+        "vmladav.s8 r4, q5, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r12, q6, q2\n"
+        "vmladav.s8 r6, q5, q3\n"
+        "vmladav.s8 lr, q6, q3\n"
+        "vmov q0[2], q0[0], r0, r4\n"
+        "vmov q0[3], q0[1], r2, r6\n"
+        "vmov q1[2], q1[0], r8, r12\n"
+        "vmov q1[3], q1[1], r10, lr\n"
+"vldrw.u32 q2, [r1], #16\n"
+        "ldr     r0, [sp, #32]\n"
+        "vadd.i32 q0, q0, q2\n"
+        "vadd.i32 q1, q1, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "ldr     r0, [r0, #24]\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vqrdmulh.s32 q0, q0, q3\n"
+        "vqrdmulh.s32 q1, q1, q3\n"
+        "vshr.s32 q3, q0, #31\n"
+        "vqadd.s32 q0, q0, q3\n"
+        "vrshl.s32 q0, q0, q2\n"
+        "vadd.i32 q0, q0, r0\n"
+        "vshr.s32 q3, q1, #31\n"
+        "vqadd.s32 q1, q1, q3\n"
+        "vrshl.s32 q1, q1, q2\n"
+        "vadd.i32 q1, q1, r0\n"
+        "vqmovnb.s32 q0, q0\n"
+        "vqmovnt.s32 q0, q1\n"
+        "vqmovnb.s16 q0, q0\n"
+        "ldr     r0, [sp, #20]\n"
+        "vctp.16 r0\n"
+        "vpst\n"
+        "vstrbt.16 q0, [r7, q4]\n"
+        "adds    r7, r7, #4\n"
+        "subs    r0, r0, #8\n"
+        "str     r0, [sp, #20]\n"
+        "bgt.w   2b\n"
+        /* The next two pixels. */
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [r0, #4]\n"
+        "lsl     r4, r4, #1\n"
+        "ldrd    r3, r11, [sp]\n"
+        "add     r3, r3, r4\n"
+        "add     r11, r11, r4\n"
+        "strd    r3, r11, [sp]\n"
+        "ldr     r4, [r0, #20]\n"
+        "ldrd    r7, r6, [sp, #24]\n"
+        "add     r7, r7, r4, lsl #1\n"
+        "subs    r6, r6, #1\n"
+        "str     r6, [sp, #28]\n"
+        "bne.w   1b\n"
+        "add     sp, sp, #36\n"
+        "vpop    {d8-d13}\n"
+        "pop     {r4-r11, pc}\n");
+}
+
+/*
+ * One column by eight channels. The stream has their weights in the order of the channels, their
+ * biases, multipliers and shifts for the even ones and then for the odd ones. Neither pairs nor
+ * pitch and stride are used.
+ *
+ * r0, r2, r4, r6 sums of even channels       r8, r10, r12, lr sums of odd channels
+ * r1 next weights                            r3 next bytes of the column
+ * r5 entry of the loop                       r9 end of the column
+ * r7 output                                  r11 zero point
+ * stack: column (0), column behind the first step (4), bytes of the first step (8),
+ *        channels left (12)
+ */
+UHOST_MVE_ASSEMBLER void
+uhost_mve_vector(const int8_t *column UHOST_MVE_IN_REGISTER,
+                 const uint32_t *weights UHOST_MVE_IN_REGISTER,
+                 int8_t *output UHOST_MVE_IN_REGISTER,
+                 const struct uhost_mve_product *product UHOST_MVE_IN_REGISTER)
+{
+    __asm__ volatile(
+        "push    {r4-r11, lr}\n"
+        "sub     sp, sp, #16\n"
+        "mov     r7, r2\n"
+        "ldr     r6, [r3, #8]\n"
+        "ldrd    r8, r9, [r3, #12]\n"
+        "ldr     r11, [r3, #24]\n"
+        "add     r4, r0, r6\n"
+        "strd    r0, r4, [sp]\n"
+        "cmp     r8, #0\n"
+        "it      ne\n"
+        "movne   r6, #16\n"
+        "strd    r6, r9, [sp, #8]\n"
+        "add     r9, r4, r8, lsl #4\n"
+        /* The loop body has 8 steps of 68 bytes; the first round skips -steps mod 8. */
+        "rsb     r8, r8, #0\n"
+        "and     r8, r8, #7\n"
+        "mov     r5, #68\n"
+        "adr.w   r0, 3f\n"
+        "mul     r8, r8, r5\n"
+        "cmp     r8, #0\n"
+        "it      eq\n"
+        "moveq   r8, #544\n"
+        "add     r5, r0, r8\n"
+        "orr     r5, r5, #1\n"
+        "2:\n"
+        "ldr     r0, [sp, #8]\n"
+        "vctp.8  r0\n"
+        "ldr     r3, [sp]\n"
+        "vpst\n"
+        "vldrbt.u8 q0, [r3]\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladav.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladav.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladav.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 lr, q0, q2\n"
+        "ldr     r3, [sp, #4]\n"
+        "bx      r5\n"
+        ".balign 4\n"
+        "3:\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "cmp     r3, r9\n"
+        "bne.w   3b\n"
+        "vmov q0[2], q0[0], r0, r4\n"
+        "vmov q0[3], q0[1], r2, r6\n"
+        "vmov q1[2], q1[0], r8, r12\n"
+        "vmov q1[3], q1[1], r10, lr\n"
+"mov     r0, r11\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vadd.i32 q0, q0, q2\n"
+        "vadd.i32 q1, q1, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vqrdmulh.s32 q0, q0, q2\n"
+        "vqrdmulh.s32 q1, q1, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vshr.s32 q3, q0, #31\n"
+        "vqadd.s32 q0, q0, q3\n"
+        "vrshl.s32 q0, q0, q2\n"
+        "vadd.i32 q0, q0, r0\n"
+"vldrw.u32 q2, [r1], #16\n"
+        "vshr.s32 q3, q1, #31\n"
+        "vqadd.s32 q1, q1, q3\n"
+        "vrshl.s32 q1, q1, q2\n"
+        "vadd.i32 q1, q1, r0\n"
+        "vqmovnb.s32 q0, q0\n"
+        "vqmovnt.s32 q0, q1\n"
+        "vqmovnb.s16 q0, q0\n"
+"ldr     r0, [sp, #12]\n"
+        "vctp.16 r0\n"
+        "vpst\n"
+        "vstrbt.16 q0, [r7], #8\n"
+        "subs    r0, r0, #8\n"
+        "str     r0, [sp, #12]\n"
+        "bgt.w   2b\n"
+        "add     sp, sp, #16\n"
+        "pop     {r4-r11, pc}\n");
+}
+
+/*
+ * Two pixels by four channels.
+ *
+ * r0, r2, r4, r6 sums of pixel 0             r8, r10, r12, lr sums of pixel 1
+ * r1 next weights                            r3, r11 next bytes of the columns
+ * r5 entry of the loop                       r9 end of pixel 0's column
+ * r7 output                                  q4 where a tile's outputs go, as offsets
+ * stack: columns (0, 4), columns behind the first step (8, 12), weights (16), end of the
+ *        pixel's outputs or lanes left (20), output (24), pairs left (28), product (32)
+ */
+UHOST_MVE_ASSEMBLER void
+uhost_mve_product_positive(const int8_t *columns UHOST_MVE_IN_REGISTER,
+                         const uint32_t *weights UHOST_MVE_IN_REGISTER,
+                         int8_t *output UHOST_MVE_IN_REGISTER,
+                         const struct uhost_mve_product *product UHOST_MVE_IN_REGISTER)
+{
+    __asm__ volatile(
+        "push    {r4-r11, lr}\n"
+        "vpush   {d8-d13}\n"
+        "sub     sp, sp, #36\n"
+        "mov     r7, r2\n"
+        "ldm     r3, {r4, r5, r6, r8, r9, r10}\n" /* pairs, pitch, first, steps, channels, stride */
+        "strd    r4, r3, [sp, #28]\n"
+        "strd    r1, r9, [sp, #16]\n"
+        "add     r11, r0, r5\n"
+        "strd    r0, r11, [sp]\n"
+        /* Lane i of q4: channel i / 2 of pixel i % 2. */
+        "movs    r4, #0\n"
+        "vidup.u16 q0, r4, #1\n"
+        "vmov.i16 q1, #1\n"
+        "vand    q1, q0, q1\n"
+        "vmul.i16 q1, q1, r10\n"
+        "vshr.u16 q0, q0, #1\n"
+        "vadd.i16 q4, q0, q1\n"
+        "add     r0, r0, r6\n"
+        "add     r11, r11, r6\n"
+        "strd    r0, r11, [sp, #8]\n"
+        "add     r9, r0, r8, lsl #4\n"
+        /* The loop body has 8 steps of 56 bytes; the first round skips -steps mod 8. */
+        "rsb     r8, r8, #0\n"
+        "and     r8, r8, #7\n"
+        "mov     r5, #56\n"
+        "adr.w   r0, 3f\n"
+        "mul     r8, r8, r5\n"
+        /* No step is all of the loop left out. */
+        "cmp     r8, #0\n"
+        "it      eq\n"
+        "moveq   r8, #448\n"
+        "add     r5, r0, r8\n"
+        "orr     r5, r5, #1\n"
+        "1:\n"
+        "ldr     r1, [sp, #16]\n"
+        "str     r7, [sp, #24]\n"
+        "ldr     r4, [sp, #32]\n"
+        "ldr     r4, [r4, #16]\n"
+        "add     r4, r4, r7\n"
+        "str     r4, [sp, #20]\n"
+        "2:\n"
+        "ldrd    r3, r11, [sp]\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r8, q1, q2\n"
+        "vmladav.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r10, q1, q3\n"
+        "vmladav.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r12, q1, q2\n"
+        "vmladav.s8 r6, q0, q3\n"
+        "vmladav.s8 lr, q1, q3\n"
+        "ldrd    r3, r11, [sp, #8]\n"
+        "bx      r5\n"
+        ".balign 4\n"
+        "3:\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "cmp     r3, r9\n"
+        "bne.w   3b\n"
+        "vmov q0[2], q0[0], r0, r4\n"
+        "vmov q0[3], q0[1], r2, r6\n"
+        "vmov q1[2], q1[0], r8, r12\n"
+        "vmov q1[3], q1[1], r10, lr\n"
+"vldrw.u32 q2, [r1], #16\n"
+        "ldr     r0, [sp, #32]\n"
+        "vadd.i32 q0, q0, q2\n"
+        "vadd.i32 q1, q1, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "ldr     r0, [r0, #24]\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vqrdmulh.s32 q0, q0, q3\n"
+        "vqrdmulh.s32 q1, q1, q3\n"
+        "vrshl.s32 q0, q0, q2\n"
+        "vadd.i32 q0, q0, r0\n"
+        "vrshl.s32 q1, q1, q2\n"
+        "vadd.i32 q1, q1, r0\n"
+        "vqmovnb.s32 q0, q0\n"
+        "vqmovnt.s32 q0, q1\n"
+        "vqmovnb.s16 q0, q0\n"
+        "ldr     r0, [sp, #20]\n"
+        "vstrb.16 q0, [r7, q4]\n"
+        "adds    r7, r7, #4\n"
+        "cmp     r7, r0\n"
+        "bne.w   2b\n"
+        /* The next two pixels. */
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [r0, #4]\n"
+        "lsl     r4, r4, #1\n"
+        "ldrd    r3, r11, [sp]\n"
+        "add     r3, r3, r4\n"
+        "add     r11, r11, r4\n"
+        "strd    r3, r11, [sp]\n"
+        "ldrd    r3, r11, [sp, #8]\n"
+        "add     r3, r3, r4\n"
+        "add     r11, r11, r4\n"
+        "strd    r3, r11, [sp, #8]\n"
+        "add     r9, r9, r4\n"
+        "ldr     r4, [r0, #20]\n"
+        "ldrd    r7, r6, [sp, #24]\n"
+        "add     r7, r7, r4, lsl #1\n"
+        "subs    r6, r6, #1\n"
+        "str     r6, [sp, #28]\n"
+        "bne.w   1b\n"
+        "add     sp, sp, #36\n"
+        "vpop    {d8-d13}\n"
+        "pop     {r4-r11, pc}\n");
+}
+
+/*
+ * Two pixels by four channels; channels are no multiple of four.
+ *
+ * r0, r2, r4, r6 sums of pixel 0             r8, r10, r12, lr sums of pixel 1
+ * r1 next weights                            r3, r11 next bytes of the columns
+ * r5 entry of the loop                       r9 end of pixel 0's column
+ * r7 output                                  q4 where a tile's outputs go, as offsets
+ * stack: columns (0, 4), columns behind the first step (8, 12), weights (16), end of the
+ *        pixel's outputs or lanes left (20), output (24), pairs left (28), product (32)
+ */
+UHOST_MVE_ASSEMBLER void
+uhost_mve_product_positive_ragged(const int8_t *columns UHOST_MVE_IN_REGISTER,
+                         const uint32_t *weights UHOST_MVE_IN_REGISTER,
+                         int8_t *output UHOST_MVE_IN_REGISTER,
+                         const struct uhost_mve_product *product UHOST_MVE_IN_REGISTER)
+{
+    __asm__ volatile(
+        "push    {r4-r11, lr}\n"
+        "vpush   {d8-d13}\n"
+        "sub     sp, sp, #36\n"
+        "mov     r7, r2\n"
+        "ldm     r3, {r4, r5, r6, r8, r9, r10}\n" /* pairs, pitch, first, steps, channels, stride */
+        "strd    r4, r3, [sp, #28]\n"
+        "strd    r1, r9, [sp, #16]\n"
+        "add     r11, r0, r5\n"
+        "strd    r0, r11, [sp]\n"
+        /* Lane i of q4: channel i / 2 of pixel i % 2. */
+        "movs    r4, #0\n"
+        "vidup.u16 q0, r4, #1\n"
+        "vmov.i16 q1, #1\n"
+        "vand    q1, q0, q1\n"
+        "vmul.i16 q1, q1, r10\n"
+        "vshr.u16 q0, q0, #1\n"
+        "vadd.i16 q4, q0, q1\n"
+        "add     r0, r0, r6\n"
+        "add     r11, r11, r6\n"
+        "strd    r0, r11, [sp, #8]\n"
+        "add     r9, r0, r8, lsl #4\n"
+        /* The loop body has 8 steps of 56 bytes; the first round skips -steps mod 8. */
+        "rsb     r8, r8, #0\n"
+        "and     r8, r8, #7\n"
+        "mov     r5, #56\n"
+        "adr.w   r0, 3f\n"
+        "mul     r8, r8, r5\n"
+        /* No step is all of the loop left out. */
+        "cmp     r8, #0\n"
+        "it      eq\n"
+        "moveq   r8, #448\n"
+        "add     r5, r0, r8\n"
+        "orr     r5, r5, #1\n"
+        "1:\n"
+        "ldr     r1, [sp, #16]\n"
+        "str     r7, [sp, #24]\n"
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [r0, #16]\n"
+        "lsl     r4, r4, #1\n"
+        "str     r4, [sp, #20]\n"
+        "2:\n"
+        "ldrd    r3, r11, [sp]\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r8, q1, q2\n"
+        "vmladav.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r10, q1, q3\n"
+        "vmladav.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r12, q1, q2\n"
+        "vmladav.s8 r6, q0, q3\n"
+        "vmladav.s8 lr, q1, q3\n"
+        "ldrd    r3, r11, [sp, #8]\n"
+        "bx      r5\n"
+        ".balign 4\n"
+        "3:\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "cmp     r3, r9\n"
+        "bne.w   3b\n"
+        "vmov q0[2], q0[0], r0, r4\n"
+        "vmov q0[3], q0[1], r2, r6\n"
+        "vmov q1[2], q1[0], r8, r12\n"
+        "vmov q1[3], q1[1], r10, lr\n"
+"vldrw.u32 q2, [r1], #16\n"
+        "ldr     r0, [sp, #32]\n"
+        "vadd.i32 q0, q0, q2\n"
+        "vadd.i32 q1, q1, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "ldr     r0, [r0, #24]\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vqrdmulh.s32 q0, q0, q3\n"
+        "vqrdmulh.s32 q1, q1, q3\n"
+        "vrshl.s32 q0, q0, q2\n"
+        "vadd.i32 q0, q0, r0\n"
+        "vrshl.s32 q1, q1, q2\n"
+        "vadd.i32 q1, q1, r0\n"
+        "vqmovnb.s32 q0, q0\n"
+        "vqmovnt.s32 q0, q1\n"
+        "vqmovnb.s16 q0, q0\n"
+        "ldr     r0, [sp, #20]\n"
+        "vctp.16 r0\n"
+        "vpst\n"
+        "vstrbt.16 q0, [r7, q4]\n"
+        "adds    r7, r7, #4\n"
+        "subs    r0, r0, #8\n"
+        "str     r0, [sp, #20]\n"
+        "bgt.w   2b\n"
+        /* The next two pixels. */
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [r0, #4]\n"
+        "lsl     r4, r4, #1\n"
+        "ldrd    r3, r11, [sp]\n"
+        "add     r3, r3, r4\n"
+        "add     r11, r11, r4\n"
+        "strd    r3, r11, [sp]\n"
+        "ldrd    r3, r11, [sp, #8]\n"
+        "add     r3, r3, r4\n"
+        "add     r11, r11, r4\n"
+        "strd    r3, r11, [sp, #8]\n"
+        "add     r9, r9, r4\n"
+        "ldr     r4, [r0, #20]\n"
+        "ldrd    r7, r6, [sp, #24]\n"
+        "add     r7, r7, r4, lsl #1\n"
+        "subs    r6, r6, #1\n"
+        "str     r6, [sp, #28]\n"
+        "bne.w   1b\n"
+        "add     sp, sp, #36\n"
+        "vpop    {d8-d13}\n"
+        "pop     {r4-r11, pc}\n");
+}
+
+/*
+ * Two pixels by four channels, of columns of up to 16 bytes.
+ *
+ * r0, r2, r4, r6 sums of pixel 0             r8, r10, r12, lr sums of pixel 1
+ * r1 next weights                            r3, r11 next bytes of the columns
+ * r5 entry of the loop                       r9 end of pixel 0's column
+ * r7 output                                  q4 where a tile's outputs go, as offsets
+ * stack: columns (0, 4), columns behind the first step (8, 12), weights (16), end of the
+ *        pixel's outputs or lanes left (20), output (24), pairs left (28), product (32)
+ */
+UHOST_MVE_ASSEMBLER void
+uhost_mve_product_positive_short(const int8_t *columns UHOST_MVE_IN_REGISTER,
+                         const uint32_t *weights UHOST_MVE_IN_REGISTER,
+                         int8_t *output UHOST_MVE_IN_REGISTER,
+                         const struct uhost_mve_product *product UHOST_MVE_IN_REGISTER)
+{
+    __asm__ volatile(
+        "push    {r4-r11, lr}\n"
+        "vpush   {d8-d13}\n"
+        "sub     sp, sp, #36\n"
+        "mov     r7, r2\n"
+        "ldm     r3, {r4, r5, r6, r8, r9, r10}\n" /* pairs, pitch, first, steps, channels, stride */
+        "strd    r4, r3, [sp, #28]\n"
+        "strd    r1, r9, [sp, #16]\n"
+        "add     r11, r0, r5\n"
+        "strd    r0, r11, [sp]\n"
+        /* Lane i of q4: channel i / 2 of pixel i % 2. */
+        "movs    r4, #0\n"
+        "vidup.u16 q0, r4, #1\n"
+        "vmov.i16 q1, #1\n"
+        "vand    q1, q0, q1\n"
+        "vmul.i16 q1, q1, r10\n"
+        "vshr.u16 q0, q0, #1\n"
+        "vadd.i16 q4, q0, q1\n"
+        "1:\n"
+        "ldr     r1, [sp, #16]\n"
+        "str     r7, [sp, #24]\n"
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [sp, #32]\n"
+        "ldr     r4, [r4, #16]\n"
+        "add     r4, r4, r7\n"
+        "str     r4, [sp, #20]\n"
+        "ldr     r4, [r0, #8]\n"
+        "vctp.8  r4\n"
+        "ldrd    r3, r11, [sp]\n"
+        "vpstt\n"
+        "vldrbt.u8 q5, [r3]\n"
+        "vldrbt.u8 q6, [r11]\n"
+        "2:\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r0, q5, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r8, q6, q2\n"
+        "vmladav.s8 r2, q5, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r10, q6, q3\n"
+        "vmladav.s8 r4, q5, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r12, q6, q2\n"
+        "vmladav.s8 r6, q5, q3\n"
+        "vmladav.s8 lr, q6, q3\n"
+        "vmov q0[2], q0[0], r0, r4\n"
+        "vmov q0[3], q0[1], r2, r6\n"
+        "vmov q1[2], q1[0], r8, r12\n"
+        "vmov q1[3], q1[1], r10, lr\n"
+"vldrw.u32 q2, [r1], #16\n"
+        "ldr     r0, [sp, #32]\n"
+        "vadd.i32 q0, q0, q2\n"
+        "vadd.i32 q1, q1, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "ldr     r0, [r0, #24]\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vqrdmulh.s32 q0, q0, q3\n"
+        "vqrdmulh.s32 q1, q1, q3\n"
+        "vrshl.s32 q0, q0, q2\n"
+        "vadd.i32 q0, q0, r0\n"
+        "vrshl.s32 q1, q1, q2\n"
+        "vadd.i32 q1, q1, r0\n"
+        "vqmovnb.s32 q0, q0\n"
+        "vqmovnt.s32 q0, q1\n"
+        "vqmovnb.s16 q0, q0\n"
+        "ldr     r0, [sp, #20]\n"
+        "vstrb.16 q0, [r7, q4]\n"
+        "adds    r7, r7, #4\n"
+        "cmp     r7, r0\n"
+        "bne.w   2b\n"
+        /* The next two pixels. */
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [r0, #4]\n"
+        "lsl     r4, r4, #1\n"
+        "ldrd    r3, r11, [sp]\n"
+        "add     r3, r3, r4\n"
+        "add     r11, r11, r4\n"
+        "strd    r3, r11, [sp]\n"
+        "ldr     r4, [r0, #20]\n"
+        "ldrd    r7, r6, [sp, #24]\n"
+        "add     r7, r7, r4, lsl #1\n"
+        "subs    r6, r6, #1\n"
+        "str     r6, [sp, #28]\n"
+        "bne.w   1b\n"
+        "add     sp, sp, #36\n"
+        "vpop    {d8-d13}\n"
+        "pop     {r4-r11, pc}\n");
+}
+
+/*
+ * Two pixels by four channels, of columns of up to 16 bytes; channels are no multiple of four.
+ *
+ * r0, r2, r4, r6 sums of pixel 0             r8, r10, r12, lr sums of pixel 1
+ * r1 next weights                            r3, r11 next bytes of the columns
+ * r5 entry of the loop                       r9 end of pixel 0's column
+ * r7 output                                  q4 where a tile's outputs go, as offsets
+ * stack: columns (0, 4), columns behind the first step (8, 12), weights (16), end of the
+ *        pixel's outputs or lanes left (20), output (24), pairs left (28), product (32)
+ */
+UHOST_MVE_ASSEMBLER void
+uhost_mve_product_positive_ragged_short(const int8_t *columns UHOST_MVE_IN_REGISTER,
+                         const uint32_t *weights UHOST_MVE_IN_REGISTER,
+                         int8_t *output UHOST_MVE_IN_REGISTER,
+                         const struct uhost_mve_product *product UHOST_MVE_IN_REGISTER)
+{
+    __asm__ volatile(
+        "push    {r4-r11, lr}\n"
+        "vpush   {d8-d13}\n"
+        "sub     sp, sp, #36\n"
+        "mov     r7, r2\n"
+        "ldm     r3, {r4, r5, r6, r8, r9, r10}\n" /* pairs, pitch, first, steps, channels, stride */
+        "strd    r4, r3, [sp, #28]\n"
+        "strd    r1, r9, [sp, #16]\n"
+        "add     r11, r0, r5\n"
+        "strd    r0, r11, [sp]\n"
+        /* Lane i of q4: channel i / 2 of pixel i % 2. */
+        "movs    r4, #0\n"
+        "vidup.u16 q0, r4, #1\n"
+        "vmov.i16 q1, #1\n"
+        "vand    q1, q0, q1\n"
+        "vmul.i16 q1, q1, r10\n"
+        "vshr.u16 q0, q0, #1\n"
+        "vadd.i16 q4, q0, q1\n"
+        "1:\n"
+        "ldr     r1, [sp, #16]\n"
+        "str     r7, [sp, #24]\n"
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [r0, #16]\n"
+        "lsl     r4, r4, #1\n"
+        "str     r4, [sp, #20]\n"
+        "ldr     r4, [r0, #8]\n"
+        "vctp.8  r4\n"
+        "ldrd    r3, r11, [sp]\n"
+        "vpstt\n"
+        "vldrbt.u8 q5, [r3]\n"
+        "vldrbt.u8 q6, [r11]\n"
+        "2:\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r0, q5, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r8, q6, q2\n"
+        "vmladav.s8 r2, q5, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r10, q6, q3\n"
+        "vmladav.s8 r4, q5, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r12, q6, q2\n"
+        "vmladav.s8 r6, q5, q3\n"
+        "vmladav.s8 lr, q6, q3\n"
+        "vmov q0[2], q0[0], r0, r4\n"
+        "vmov q0[3], q0[1], r2, r6\n"
+        "vmov q1[2], q1[0], r8, r12\n"
+        "vmov q1[3], q1[1], r10, lr\n"
+"vldrw.u32 q2, [r1], #16\n"
+        "ldr     r0, [sp, #32]\n"
+        "vadd.i32 q0, q0, q2\n"
+        "vadd.i32 q1, q1, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "ldr     r0, [r0, #24]\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vqrdmulh.s32 q0, q0, q3\n"
+        "vqrdmulh.s32 q1, q1, q3\n"
+        "vrshl.s32 q0, q0, q2\n"
+        "vadd.i32 q0, q0, r0\n"
+        "vrshl.s32 q1, q1, q2\n"
+        "vadd.i32 q1, q1, r0\n"
+        "vqmovnb.s32 q0, q0\n"
+        "vqmovnt.s32 q0, q1\n"
+        "vqmovnb.s16 q0, q0\n"
+        "ldr     r0, [sp, #20]\n"
+        "vctp.16 r0\n"
+        "vpst\n"
+        "vstrbt.16 q0, [r7, q4]\n"
+        "adds    r7, r7, #4\n"
+        "subs    r0, r0, #8\n"
+        "str     r0, [sp, #20]\n"
+        "bgt.w   2b\n"
+        /* The next two pixels. */
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [r0, #4]\n"
+        "lsl     r4, r4, #1\n"
+        "ldrd    r3, r11, [sp]\n"
+        "add     r3, r3, r4\n"
+        "add     r11, r11, r4\n"
+        "strd    r3, r11, [sp]\n"
+        "ldr     r4, [r0, #20]\n"
+        "ldrd    r7, r6, [sp, #24]\n"
+        "add     r7, r7, r4, lsl #1\n"
+        "subs    r6, r6, #1\n"
+        "str     r6, [sp, #28]\n"
+        "bne.w   1b\n"
+        "add     sp, sp, #36\n"
+        "vpop    {d8-d13}\n"
+        "pop     {r4-r11, pc}\n");
+}
+
+/*
+ * One column by eight channels. The stream has their weights in the order of the channels, their
+ * biases, multipliers and shifts for the even ones and then for the odd ones. Neither pairs nor
+ * pitch and stride are used.
+ *
+ * r0, r2, r4, r6 sums of even channels       r8, r10, r12, lr sums of odd channels
+ * r1 next weights                            r3 next bytes of the column
+ * r5 entry of the loop                       r9 end of the column
+ * r7 output                                  r11 zero point
+ * stack: column (0), column behind the first step (4), bytes of the first step (8),
+ *        channels left (12)
+ */
+UHOST_MVE_ASSEMBLER void
+uhost_mve_vector_positive(const int8_t *column UHOST_MVE_IN_REGISTER,
+                 const uint32_t *weights UHOST_MVE_IN_REGISTER,
+                 int8_t *output UHOST_MVE_IN_REGISTER,
+                 const struct uhost_mve_product *product UHOST_MVE_IN_REGISTER)
+{
+    __asm__ volatile(
+        "push    {r4-r11, lr}\n"
+        "sub     sp, sp, #16\n"
+        "mov     r7, r2\n"
+        "ldr     r6, [r3, #8]\n"
+        "ldrd    r8, r9, [r3, #12]\n"
+        "ldr     r11, [r3, #24]\n"
+        "add     r4, r0, r6\n"
+        "strd    r0, r4, [sp]\n"
+        "cmp     r8, #0\n"
+        "it      ne\n"
+        "movne   r6, #16\n"
+        "strd    r6, r9, [sp, #8]\n"
+        "add     r9, r4, r8, lsl #4\n"
+        /* The loop body has 8 steps of 68 bytes; the first round skips -steps mod 8. */
+        "rsb     r8, r8, #0\n"
+        "and     r8, r8, #7\n"
+        "mov     r5, #68\n"
+        "adr.w   r0, 3f\n"
+        "mul     r8, r8, r5\n"
+        "cmp     r8, #0\n"
+        "it      eq\n"
+        "moveq   r8, #544\n"
+        "add     r5, r0, r8\n"
+        "orr     r5, r5, #1\n"
+        "2:\n"
+        "ldr     r0, [sp, #8]\n"
+        "vctp.8  r0\n"
+        "ldr     r3, [sp]\n"
+        "vpst\n"
+        "vldrbt.u8 q0, [r3]\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladav.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladav.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladav.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 lr, q0, q2\n"
+        "ldr     r3, [sp, #4]\n"
+        "bx      r5\n"
+        ".balign 4\n"
+        "3:\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "cmp     r3, r9\n"
+        "bne.w   3b\n"
+        "vmov q0[2], q0[0], r0, r4\n"
+        "vmov q0[3], q0[1], r2, r6\n"
+        "vmov q1[2], q1[0], r8, r12\n"
+        "vmov q1[3], q1[1], r10, lr\n"
+"mov     r0, r11\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vadd.i32 q0, q0, q2\n"
+        "vadd.i32 q1, q1, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vqrdmulh.s32 q0, q0, q2\n"
+        "vqrdmulh.s32 q1, q1, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vrshl.s32 q0, q0, q2\n"
+        "vadd.i32 q0, q0, r0\n"
+"vldrw.u32 q2, [r1], #16\n"
+        "vrshl.s32 q1, q1, q2\n"
+        "vadd.i32 q1, q1, r0\n"
+        "vqmovnb.s32 q0, q0\n"
+        "vqmovnt.s32 q0, q1\n"
+        "vqmovnb.s16 q0, q0\n"
+"ldr     r0, [sp, #12]\n"
+        "vctp.16 r0\n"
+        "vpst\n"
+        "vstrbt.16 q0, [r7], #8\n"
+        "subs    r0, r0, #8\n"
+        "str     r0, [sp, #12]\n"
+        "bgt.w   2b\n"
+        "add     sp, sp, #16\n"
+        "pop     {r4-r11, pc}\n");
 }
 
 /* ---- Weights and tables ------------------------------------------------------------------- */
 
-static const int8_t conv_2d_weights[35] __attribute__((aligned(4))) = {
-    19, 84, 74, 116, 92, 16, -41, 118, 73, -47, -97, 77, -70, 83, 68, -59, 86, -64, 47, 83, 83, 56,
-    104, 73, 51, -80, -109, 89, 28, -96, 37, -65, -48, -103, -87,
-};
-
-static const int32_t conv_2d_bias[5] = {
-    1021, 9987, -1853, 11147, -14216,
-};
-
-static const int32_t conv_2d_multiplier[5] = {
-    2129732216, 1214601579, 1873440058, 1285475802, 1292390446,
-};
-
-static const int8_t conv_2d_shift[5] __attribute__((aligned(4))) = {
-    -8, -8, -8, -7, -8,
+static const uint32_t conv_2d_weights[56] = {
+    1951028243, 14094428, 0, 0, 2681293174u, 5487181, 0, 0, 3226912068u, 5460783, 0, 0, 860448824,
+    5870512, 0, 0, 1021, 9987, 4294965443u, 11147, 2129732216, 1214601579, 1873440058, 1285475802,
+    4294967288u, 4294967288u, 4294967288u, 4294967289u, 3206914076u, 11114960, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 4294953080u, 0, 0, 0, 1292390446, 0, 0, 0, 4294967288u, 0, 0, 0,
 };
 
 /* ---- Kernels ------------------------------------------------------------------------------ */
 
+/*
+ * 15 pixels of 7 channels to 5, two pixels at a time.
+ */
 UHOST_KERNEL void conv_2d_pointwise(
     const int8_t *input,
-    const int8_t *weights,
-    const int32_t *bias,
-    const int32_t *multiplier,
-    const int8_t *shift,
+    const uint32_t *weights,
     int8_t *output)
 {
-    for (int32_t row = 0; row < 15; ++row) {
-        for (int32_t channel = 0; channel < 5; ++channel) {
-            const int8_t *const filter = weights + channel * 7;
-            int32_t sum = 0;
+    static const struct uhost_mve_product product = {
+        7u, 7u, 7u, 0u, 5u, 5u, 3,
+    };
+    /* The last pixel, as both of a pair. */
+    static const struct uhost_mve_product last = {
+        1u, 0u, 7u, 0u, 5u, 0u, 3,
+    };
 
-            for (int32_t i = 0; i < 7; ++i) {
-                sum += input[i] * filter[i];
-            }
-            sum += bias[channel];
-            sum = uhost_multiply_by_quantized_multiplier(sum, multiplier[channel],
-                                                         shift[channel]);
-            *output++ = (int8_t)(uhost_clamp(sum, -131, 124) + 3);
-        }
-        input += 7;
-    }
+    uhost_mve_product_ragged_short(input, weights, output, &product);
+    uhost_mve_product_ragged_short(input + 98, weights, output + 70, &last);
 }
 
 /* ---- Running ------------------------------------------------------------------------------ */
@@ -133,13 +2038,7 @@ enum pointwise_odd_channels_status pointwise_odd_channels_run(void *memory)
     }
 
     /* 0: CONV_2D -> 1x5x3x5, output */
-    conv_2d_pointwise(
-        (const int8_t *)(arena + 0),
-        conv_2d_weights,
-        conv_2d_bias,
-        conv_2d_multiplier,
-        conv_2d_shift,
-        (int8_t *)(arena + 112));
+    conv_2d_pointwise((const int8_t *)(arena + 0), conv_2d_weights, (int8_t *)(arena + 112));
 
     return POINTWISE_ODD_CHANNELS_OK;
 }
@@ -155,13 +2054,7 @@ enum pointwise_odd_channels_status pointwise_odd_channels_run_operator(
     }
     switch (index) {
     case 0: /* CONV_2D */
-        conv_2d_pointwise(
-            (const int8_t *)(arena + 0),
-            conv_2d_weights,
-            conv_2d_bias,
-            conv_2d_multiplier,
-            conv_2d_shift,
-            (int8_t *)(arena + 112));
+        conv_2d_pointwise((const int8_t *)(arena + 0), conv_2d_weights, (int8_t *)(arena + 112));
         break;
     default:
         return POINTWISE_ODD_CHANNELS_BAD_OPERATOR;

@@ -4,12 +4,18 @@
  * This file is yours. Use, change and pass it on as you like; no notice is needed.
  * SPDX-License-Identifier: 0BSD
  *
- * same_odd_channels: 1 operator, arena of 432 bytes.
- * Weights and tables: 126 bytes. No allocation, no global state, no recursion.
+ * For cortex-m55 and other Arm CPUs with the Helium extension (MVE).
+ *
+ * same_odd_channels: 1 operator, arena of 744 bytes.
+ * Weights and tables: 196 bytes. No allocation, no global state, no recursion.
  */
 #include "model.h"
 
 #include <stdbool.h>
+
+#if !defined(__ARM_FEATURE_MVE)
+#error "generated for a CPU with the Helium extension (MVE), such as cortex-m55: compile with -mcpu=cortex-m55"
+#endif
 
 /* Kept out of line so that a profiler can tell operators apart. */
 #if defined(__GNUC__)
@@ -20,118 +26,261 @@
 
 /* ---- Arithmetic shared by the kernels ---------------------------------------------------- */
 
-#if defined(__GNUC__)
-#define UHOST_MAYBE_UNUSED __attribute__((unused))
+/* Helium: the vector instructions of Armv8.1-M. */
+
+#define UHOST_MVE_INLINE __attribute__((unused)) static inline
+
+/*
+ * A function that is assembler from its first instruction to its return. The compiler sees no use
+ * of its parameters and no access to memory, so it must not reason about it across calls.
+ */
+#if defined(__clang__)
+#define UHOST_MVE_ASSEMBLER __attribute__((unused, naked, noinline)) static
 #else
-#define UHOST_MAYBE_UNUSED
+#define UHOST_MVE_ASSEMBLER __attribute__((unused, naked, noipa)) static
 #endif
 
-/* Returns value, or the end of [lowest, highest] that is nearest to it. */
-UHOST_MAYBE_UNUSED static inline int32_t uhost_clamp(int32_t value, int32_t lowest, int32_t highest)
+/* A parameter that only assembler reads. */
+#define UHOST_MVE_IN_REGISTER __attribute__((unused))
+
+/* Copies size bytes of any alignment. */
+UHOST_MVE_INLINE void uhost_mve_copy(int8_t *target, const int8_t *source, uint32_t size)
 {
-    if (value < lowest) {
-        return lowest;
-    }
-    return value > highest ? highest : value;
+    __asm__ volatile("wlstp.8 lr, %2, 2f\n"
+                     "1:\n"
+                     "vldrb.u8 q0, [%1], #16\n"
+                     "vstrb.u8 q0, [%0], #16\n"
+                     "letp lr, 1b\n"
+                     "2:\n"
+                     : "+&r"(target), "+&r"(source)
+                     : "r"(size)
+                     : "lr", "d0", "d1", "cc", "memory");
 }
 
-/* Returns 2 * a * b / 2^32 rounded to nearest, ties upward; a and b are not both INT32_MIN. */
-UHOST_MAYBE_UNUSED static inline int32_t uhost_rounding_doubling_high_multiply(int32_t a, int32_t b)
+/* Sets size bytes of any alignment. */
+UHOST_MVE_INLINE void uhost_mve_fill(int8_t *target, int8_t value, uint32_t size)
 {
-    return (int32_t)(((int64_t)a * b + ((int64_t)1 << 30)) >> 31);
+    __asm__ volatile("vdup.8 q0, %1\n"
+                     "wlstp.8 lr, %2, 2f\n"
+                     "1:\n"
+                     "vstrb.u8 q0, [%0], #16\n"
+                     "letp lr, 1b\n"
+                     "2:\n"
+                     : "+&r"(target)
+                     : "r"(value), "r"(size)
+                     : "lr", "d0", "d1", "cc", "memory");
 }
 
-/* Returns x / 2^exponent rounded to nearest, ties away from zero; 0 <= exponent <= 31. */
-UHOST_MAYBE_UNUSED static inline int32_t uhost_rounding_divide_by_power_of_two(int32_t x,
-                                                                              int32_t exponent)
+/* Clamps size int8 elements to [lowest, highest], in place. */
+__attribute__((unused, noinline)) static void uhost_mve_clamp(int8_t *elements, uint32_t size,
+                                                              int8_t lowest, int8_t highest)
 {
-    const int32_t mask = (int32_t)(((uint32_t)1 << exponent) - 1u);
-    const int32_t remainder = x & mask;
-    const int32_t threshold = (mask >> 1) + (x < 0 ? 1 : 0);
-
-    return (x >> exponent) + (remainder > threshold ? 1 : 0);
+    __asm__ volatile("vdup.8 q1, %1\n"
+                     "vdup.8 q2, %2\n"
+                     "wlstp.8 lr, %3, 2f\n"
+                     "1:\n"
+                     "vldrb.u8 q0, [%0]\n"
+                     "vmax.s8 q0, q0, q1\n"
+                     "vmin.s8 q0, q0, q2\n"
+                     "vstrb.u8 q0, [%0], #16\n"
+                     "letp lr, 1b\n"
+                     "2:\n"
+                     : "+&r"(elements)
+                     : "r"(lowest), "r"(highest), "r"(size)
+                     : "lr", "d0", "d1", "d2", "d3", "d4", "d5", "cc", "memory");
 }
 
 /*
- * Returns value * multiplier * 2^(shift - 31), rounded twice: by the high multiply and by the
- * right shift. The left shift wraps as a register does; shift <= 31, multiplier > INT32_MIN.
+ * Takes up to eight channels of `pixels` pixels apart, each into a plane of its own: `offsets`
+ * is where the planes begin. Bytes that follow one another in a plane are target_step apart.
  */
-UHOST_MAYBE_UNUSED static inline int32_t uhost_multiply_by_quantized_multiplier(int32_t value,
-                                                                                int32_t multiplier,
-                                                                                int32_t shift)
+__attribute__((unused, noinline)) static void
+uhost_mve_split_channels(int8_t *target, const int8_t *source, const uint16_t offsets[8],
+                         uint32_t channels, uint32_t pixels, uint32_t source_step,
+                         uint32_t target_step)
 {
-    if (shift >= 0) {
-        return uhost_rounding_doubling_high_multiply((int32_t)((uint32_t)value << shift),
-                                                     multiplier);
-    }
-    if (shift < -31) {
-        return 0; /* The product is below 2^31 in size, so less than half of the divisor. */
-    }
-    return uhost_rounding_divide_by_power_of_two(
-        uhost_rounding_doubling_high_multiply(value, multiplier), -shift);
+    const int8_t *second = source + source_step;
+
+    __asm__ volatile("vldrh.u16 q2, [%[offsets]]\n"
+                     "vctp.16 %[channels]\n"
+                     "vadd.i16 q3, q2, %[target_step]\n"
+                     "lsl %[target_step], %[target_step], #1\n"
+                     "lsl %[source_step], %[source_step], #1\n"
+                     "lsr %[channels], %[pixels], #1\n" /* pairs of pixels */
+                     "wls lr, %[channels], 2f\n"
+                     "1:\n"
+                     "vpstttt\n"
+                     "vldrbt.u16 q0, [%[source]]\n"
+                     "vldrbt.u16 q1, [%[second]]\n"
+                     "vstrbt.16 q0, [%[target], q2]\n"
+                     "vstrbt.16 q1, [%[target], q3]\n"
+                     "add %[source], %[source], %[source_step]\n"
+                     "add %[second], %[second], %[source_step]\n"
+                     "add %[target], %[target], %[target_step]\n"
+                     "le lr, 1b\n"
+                     "2:\n"
+                     "lsls %[pixels], %[pixels], #31\n"
+                     "beq 3f\n"
+                     "vpstt\n"
+                     "vldrbt.u16 q0, [%[source]]\n"
+                     "vstrbt.16 q0, [%[target], q2]\n"
+                     "3:\n"
+                     : [target] "+&r"(target), [source] "+&l"(source), [second] "+&l"(second),
+                       [channels] "+&r"(channels), [pixels] "+&r"(pixels),
+                       [source_step] "+&r"(source_step), [target_step] "+&r"(target_step)
+                     : [offsets] "r"(offsets)
+                     : "lr", "d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "cc", "memory");
 }
 
 /* ---- Weights and tables ------------------------------------------------------------------- */
 
-static const int8_t depthwise_conv_2d_weights[63] __attribute__((aligned(4))) = {
-    -3, -20, -12, -53, -97, -117, -91, -122, 99, 101, 75, -56, 6, 51, -43, 112, 10, 0, 69, -50, 14,
-    -4, 80, 113, -22, 33, 17, 114, 119, -119, -71, -88, 93, -16, -2, 47, -99, -73, 60, -94, 25, 69,
-    -120, -100, 58, -26, 67, 79, -48, -60, 28, 18, -31, -38, -41, 14, 53, 86, 118, -118, -34, -60,
-    23,
-};
-
-static const int32_t depthwise_conv_2d_bias[7] = {
-    -3139, -27802, 1534, -7292, -5539, 13942, 23176,
-};
-
-static const int32_t depthwise_conv_2d_multiplier[7] = {
-    1550113416, 1143214502, 1907580127, 1245657012, 1416222556, 1170842884, 1167825075,
-};
-
-static const int8_t depthwise_conv_2d_shift[7] __attribute__((aligned(4))) = {
-    -8, -8, -8, -8, -8, -8, -8,
+static const uint32_t depthwise_conv_2d_records[49] = {
+    8977661, 12875654, 3485653, 0, 4294963492u, 1550113416, 4294967288u, 10244332, 1870179,
+    5676400, 0, 4294939829u, 1143214502, 4294967288u, 3830260, 1227109, 7780106, 0, 2844,
+    1907580127, 4294967288u, 15133387, 14788683, 9059328, 0, 4294958989u, 1245657012, 4294967288u,
+    4399519, 14310856, 14590533, 0, 4294961472u, 1416222556, 4294967288u, 5181835, 14151686,
+    12851662, 0, 13157, 1170842884, 4294967288u, 13660837, 982579, 1525006, 0, 23896, 1167825075,
+    4294967288u,
 };
 
 /* ---- Kernels ------------------------------------------------------------------------------ */
 
+/*
+ * Two lines of 5 outputs of some channels, each from its plane. At each position a
+ * plane has 4 rows, so that 16 bytes hold the windows of an output of either line. The weights of
+ * the second line are those of the first, moved by the rows between them; without a second line
+ * they are the same, and so is the place of its outputs.
+ *
+ * A channel's record is 16 weights, folded bias, multiplier and shift to the left.
+ *
+ * r0, r2, r4, r6 sums of the first line      r8, r10, r12, lr sums of the second line
+ * r1 next bytes of the plane                 r3 bias
+ * r5 zero point                              r7 shift
+ * r9 outputs left, of both lines             r11 output
+ * q4, q5 weights   q6 multiplier             q7 where a tile's outputs go, as offsets
+ * stack: plane (0), records (4), output (8), channels left (12), is there a second line (16)
+ */
+UHOST_MVE_ASSEMBLER void
+depthwise_conv_2d_lines(const int8_t *planes UHOST_MVE_IN_REGISTER,
+                 const uint32_t *records UHOST_MVE_IN_REGISTER,
+                 int8_t *output UHOST_MVE_IN_REGISTER,
+                 uint32_t channels UHOST_MVE_IN_REGISTER,
+                 uint32_t has_second UHOST_MVE_IN_REGISTER)
+{
+    __asm__ volatile(
+        "push    {r4-r11, lr}\n"
+        "vpush   {d8-d15}\n"
+        "ldr     r12, [sp, #100]\n"
+        "sub     sp, sp, #20\n"
+        "stm     sp, {r0, r1, r2, r3, r12}\n"
+        /* Lane i of q7: position i / 2 of line i % 2. */
+        "movs    r4, #0\n"
+        "vidup.u16 q0, r4, #1\n"
+        "vmov.i16 q1, #1\n"
+        "vand    q1, q0, q1\n"
+        "vshr.u16 q0, q0, #1\n"
+        "movw    r5, #7\n"
+        "vmul.i16 q0, q0, r5\n"
+        "movw    r5, #35\n"
+        "mul     r5, r5, r12\n"
+        "vmul.i16 q1, q1, r5\n"
+        "vadd.i16 q7, q0, q1\n"
+        "movw    r5, #3\n"
+"1:\n"
+        "ldrd    r0, r1, [sp]\n"
+        "vldrw.u32 q4, [r1], #16\n"
+        "ldrd    r3, r2, [r1]\n"
+        "ldr     r7, [r1, #8]\n"
+        "adds    r1, r1, #12\n"
+        "str     r1, [sp, #4]\n"
+        "mov     r1, r0\n"
+        "vdup.32 q6, r2\n"
+        "vmov    q5, q4\n"
+        "ldr     r0, [sp, #16]\n"
+        "cbz     r0, 3f\n"
+        "movs    r0, #0\n"
+        "vshlc   q5, r0, #8\n"
+        "3:\n"
+        "ldr     r11, [sp, #8]\n"
+        "movw    r9, #10\n"
+        "2:\n"
+        "vldrb.u8 q0, [r1, #0]\n"
+        "vmladav.s8 r0, q0, q4\n"
+        "vmladav.s8 r8, q0, q5\n"
+        "vldrb.u8 q1, [r1, #4]\n"
+        "vmladav.s8 r2, q1, q4\n"
+        "vmladav.s8 r10, q1, q5\n"
+        "vldrb.u8 q0, [r1, #8]\n"
+        "vmladav.s8 r4, q0, q4\n"
+        "vmladav.s8 r12, q0, q5\n"
+        "vldrb.u8 q1, [r1, #12]\n"
+        "vmladav.s8 r6, q1, q4\n"
+        "vmladav.s8 lr, q1, q5\n"
+        "vmov    q0[2], q0[0], r0, r4\n"
+        "vmov    q0[3], q0[1], r2, r6\n"
+        "vmov    q1[2], q1[0], r8, r12\n"
+        "vmov    q1[3], q1[1], r10, lr\n"
+        "vadd.i32 q0, q0, r3\n"
+        "vqrdmulh.s32 q0, q0, q6\n"
+        "vrshl.s32 q0, r7\n"
+        "vadd.i32 q0, q0, r5\n"
+        "vadd.i32 q1, q1, r3\n"
+        "vqrdmulh.s32 q1, q1, q6\n"
+        "vrshl.s32 q1, r7\n"
+        "vadd.i32 q1, q1, r5\n"
+        "vqmovnb.s32 q0, q0\n"
+        "vqmovnt.s32 q0, q1\n"
+        "vqmovnb.s16 q0, q0\n"
+        "vctp.16 r9\n"
+        "vpst\n"
+        "vstrbt.16 q0, [r11, q7]\n"
+        "addw    r1, r1, #16\n"
+        "addw    r11, r11, #28\n"
+"subs    r9, r9, #8\n"
+        "bgt.w   2b\n"
+        /* The next channel. */
+        "ldr     r0, [sp]\n"
+        "addw    r0, r0, #44\n"
+"str     r0, [sp]\n"
+        "ldrd    r0, r1, [sp, #8]\n"
+        "adds    r0, r0, #1\n"
+        "subs    r1, r1, #1\n"
+        "strd    r0, r1, [sp, #8]\n"
+        "bne.w   1b\n"
+        "add     sp, sp, #20\n"
+        "vpop    {d8-d15}\n"
+        "pop     {r4-r11, pc}\n");
+}
+
+/*
+ * 3x3 window (across x along lines) with stride 1x1, 6 lines of 5 outputs of
+ * 7 channels. The rows of two output lines are taken apart into planes, eight channels at a time.
+ */
 UHOST_KERNEL void depthwise_conv_2d(
     const int8_t *input,
-    const int8_t *weights,
-    const int32_t *bias,
-    const int32_t *multiplier,
-    const int8_t *shift,
-    int8_t *output)
+    const uint32_t *records,
+    int8_t *output,
+    int8_t *planes)
 {
-    for (int32_t out_y = 0; out_y < 6; ++out_y) {
-        const int32_t origin_y = out_y - 1;
-        const int32_t first_ky = origin_y < 0 ? -origin_y : 0;
-        const int32_t end_ky = 6 - origin_y < 3 ? 6 - origin_y : 3;
+    static const uint16_t offsets[8] = { 0, 44, 88, 132, 176, 220, 264, 264 };
+    static const int8_t padding[8] = { -5, -5, -5, -5, -5, -5, -5, -5 };
 
-        for (int32_t out_x = 0; out_x < 5; ++out_x) {
-            const int32_t origin_x = out_x - 1;
-            const int32_t first_kx = origin_x < 0 ? -origin_x : 0;
-            const int32_t end_kx = 5 - origin_x < 3 ? 5 - origin_x : 3;
+    uhost_mve_fill(planes, -5, 308);
+    for (int32_t pair = 0; pair < 3; pair++) {
+        for (int32_t row = 0; row < 4; row++) {
+            const int32_t y = 2 * pair - 1 + row;
+            int8_t *const target = planes + 4 + row;
 
-            for (int32_t channel = 0; channel < 7; ++channel) {
-                int32_t sum = 0;
-
-                for (int32_t ky = first_ky; ky < end_ky; ++ky) {
-                    const int32_t row = (origin_y + ky) * 5;
-
-                    for (int32_t kx = first_kx; kx < end_kx; ++kx) {
-                        const int32_t pixel = (row + origin_x + kx) * 7;
-                        const int32_t tap = (ky * 3 + kx) * 7;
-
-                        sum += (input[pixel + channel] + 5) * weights[tap + channel];
-                    }
-                }
-                sum += bias[channel];
-                sum = uhost_multiply_by_quantized_multiplier(sum, multiplier[channel],
-                                                             shift[channel]);
-                *output++ = (int8_t)(uhost_clamp(sum, 0, 124) + 3);
+            if (y < 0 || y >= 6) {
+                uhost_mve_split_channels(target, padding, offsets, 7, 5, 0, 4);
+            } else {
+                uhost_mve_split_channels(target, input + y * 35, offsets,
+                                         7, 5, 7, 4);
             }
         }
+        depthwise_conv_2d_lines(planes, records, output + pair * 70, 7, 1);
     }
+    uhost_mve_clamp(output, 210, 3, 127);
 }
 
 /* ---- Running ------------------------------------------------------------------------------ */
@@ -151,12 +300,10 @@ enum same_odd_channels_status same_odd_channels_run(void *memory)
 
     /* 0: DEPTHWISE_CONV_2D -> 1x6x5x7, output */
     depthwise_conv_2d(
-        (const int8_t *)(arena + 0),
-        depthwise_conv_2d_weights,
-        depthwise_conv_2d_bias,
-        depthwise_conv_2d_multiplier,
-        depthwise_conv_2d_shift,
-        (int8_t *)(arena + 216));
+        (const int8_t *)(arena + 312),
+        depthwise_conv_2d_records,
+        (int8_t *)(arena + 528),
+        (int8_t *)(arena + 0));
 
     return SAME_ODD_CHANNELS_OK;
 }
@@ -171,12 +318,10 @@ enum same_odd_channels_status same_odd_channels_run_operator(void *memory, uint3
     switch (index) {
     case 0: /* DEPTHWISE_CONV_2D */
         depthwise_conv_2d(
-            (const int8_t *)(arena + 0),
-            depthwise_conv_2d_weights,
-            depthwise_conv_2d_bias,
-            depthwise_conv_2d_multiplier,
-            depthwise_conv_2d_shift,
-            (int8_t *)(arena + 216));
+            (const int8_t *)(arena + 312),
+            depthwise_conv_2d_records,
+            (int8_t *)(arena + 528),
+            (int8_t *)(arena + 0));
         break;
     default:
         return SAME_ODD_CHANNELS_BAD_OPERATOR;

@@ -4,12 +4,18 @@
  * This file is yours. Use, change and pass it on as you like; no notice is needed.
  * SPDX-License-Identifier: 0BSD
  *
+ * For cortex-m55 and other Arm CPUs with the Helium extension (MVE).
+ *
  * per_tensor: 1 operator, arena of 56 bytes.
- * Weights and tables: 375 bytes. No allocation, no global state, no recursion.
+ * Weights and tables: 960 bytes. No allocation, no global state, no recursion.
  */
 #include "model.h"
 
 #include <stdbool.h>
+
+#if !defined(__ARM_FEATURE_MVE)
+#error "generated for a CPU with the Helium extension (MVE), such as cortex-m55: compile with -mcpu=cortex-m55"
+#endif
 
 /* Kept out of line so that a profiler can tell operators apart. */
 #if defined(__GNUC__)
@@ -20,115 +26,2007 @@
 
 /* ---- Arithmetic shared by the kernels ---------------------------------------------------- */
 
-#if defined(__GNUC__)
-#define UHOST_MAYBE_UNUSED __attribute__((unused))
+/* Helium: the vector instructions of Armv8.1-M. */
+
+#define UHOST_MVE_INLINE __attribute__((unused)) static inline
+
+/*
+ * A function that is assembler from its first instruction to its return. The compiler sees no use
+ * of its parameters and no access to memory, so it must not reason about it across calls.
+ */
+#if defined(__clang__)
+#define UHOST_MVE_ASSEMBLER __attribute__((unused, naked, noinline)) static
 #else
-#define UHOST_MAYBE_UNUSED
+#define UHOST_MVE_ASSEMBLER __attribute__((unused, naked, noipa)) static
 #endif
 
-/* Returns value, or the end of [lowest, highest] that is nearest to it. */
-UHOST_MAYBE_UNUSED static inline int32_t uhost_clamp(int32_t value, int32_t lowest, int32_t highest)
+/* A parameter that only assembler reads. */
+#define UHOST_MVE_IN_REGISTER __attribute__((unused))
+
+/* Copies size bytes of any alignment. */
+UHOST_MVE_INLINE void uhost_mve_copy(int8_t *target, const int8_t *source, uint32_t size)
 {
-    if (value < lowest) {
-        return lowest;
-    }
-    return value > highest ? highest : value;
+    __asm__ volatile("wlstp.8 lr, %2, 2f\n"
+                     "1:\n"
+                     "vldrb.u8 q0, [%1], #16\n"
+                     "vstrb.u8 q0, [%0], #16\n"
+                     "letp lr, 1b\n"
+                     "2:\n"
+                     : "+&r"(target), "+&r"(source)
+                     : "r"(size)
+                     : "lr", "d0", "d1", "cc", "memory");
 }
 
-/* Returns 2 * a * b / 2^32 rounded to nearest, ties upward; a and b are not both INT32_MIN. */
-UHOST_MAYBE_UNUSED static inline int32_t uhost_rounding_doubling_high_multiply(int32_t a, int32_t b)
+/* Sets size bytes of any alignment. */
+UHOST_MVE_INLINE void uhost_mve_fill(int8_t *target, int8_t value, uint32_t size)
 {
-    return (int32_t)(((int64_t)a * b + ((int64_t)1 << 30)) >> 31);
-}
-
-/* Returns x / 2^exponent rounded to nearest, ties away from zero; 0 <= exponent <= 31. */
-UHOST_MAYBE_UNUSED static inline int32_t uhost_rounding_divide_by_power_of_two(int32_t x,
-                                                                              int32_t exponent)
-{
-    const int32_t mask = (int32_t)(((uint32_t)1 << exponent) - 1u);
-    const int32_t remainder = x & mask;
-    const int32_t threshold = (mask >> 1) + (x < 0 ? 1 : 0);
-
-    return (x >> exponent) + (remainder > threshold ? 1 : 0);
+    __asm__ volatile("vdup.8 q0, %1\n"
+                     "wlstp.8 lr, %2, 2f\n"
+                     "1:\n"
+                     "vstrb.u8 q0, [%0], #16\n"
+                     "letp lr, 1b\n"
+                     "2:\n"
+                     : "+&r"(target)
+                     : "r"(value), "r"(size)
+                     : "lr", "d0", "d1", "cc", "memory");
 }
 
 /*
- * Returns value * multiplier * 2^(shift - 31), rounded twice: by the high multiply and by the
- * right shift. The left shift wraps as a register does; shift <= 31, multiplier > INT32_MIN.
+ * Dot products of int8 columns with the weights of output channels, by VMLADAV: sixteen
+ * products and their sum into a core register, whose number must be even.
+ *
+ * A column holds the inputs of one output pixel. It is read in steps of 16 bytes. The first
+ * step advances by what its length leaves beyond a multiple of 16; the weights of the bytes
+ * that it reads ahead are zero, so nothing is read past a column of 16 bytes or more. The
+ * functions whose names end in `short` take columns of up to 16 bytes, and load them with a
+ * predicate.
+ *
+ * The stream for four channels:
+ *     16 weights of each channel                           for each step
+ *     folded biases, multipliers, shifts (to the left)     each for the four channels
+ *
+ * Requantisation of the sum x: VQRDMULH is the rounding doubling high multiply, VRSHL by a
+ * negative count the rounding shift to the right, with ties upward. Subtracting 1 where the
+ * value is negative makes it round half away from zero. The functions whose names have
+ * `positive` leave that out: their outputs are clamped to the zero point or above, and below
+ * it both roundings are clamped to the same. VQMOVN saturates to int8.
  */
-UHOST_MAYBE_UNUSED static inline int32_t uhost_multiply_by_quantized_multiplier(int32_t value,
-                                                                                int32_t multiplier,
-                                                                                int32_t shift)
+struct uhost_mve_product {
+    uint32_t pairs;     /* of pixels */
+    uint32_t pitch;     /* bytes from one pixel's column to the next one's */
+    uint32_t first;     /* bytes that the first step advances by: 1 to 16 */
+    uint32_t steps;     /* of 16 bytes, behind the first one */
+    uint32_t channels;  /* output channels */
+    uint32_t stride;    /* bytes from one pixel's outputs to the next one's */
+    int32_t zero_point; /* of the output */
+};
+
+/*
+ * Two pixels by four channels.
+ *
+ * r0, r2, r4, r6 sums of pixel 0             r8, r10, r12, lr sums of pixel 1
+ * r1 next weights                            r3, r11 next bytes of the columns
+ * r5 entry of the loop                       r9 end of pixel 0's column
+ * r7 output                                  q4 where a tile's outputs go, as offsets
+ * stack: columns (0, 4), columns behind the first step (8, 12), weights (16), end of the
+ *        pixel's outputs or lanes left (20), output (24), pairs left (28), product (32)
+ */
+UHOST_MVE_ASSEMBLER void
+uhost_mve_product(const int8_t *columns UHOST_MVE_IN_REGISTER,
+                         const uint32_t *weights UHOST_MVE_IN_REGISTER,
+                         int8_t *output UHOST_MVE_IN_REGISTER,
+                         const struct uhost_mve_product *product UHOST_MVE_IN_REGISTER)
 {
-    if (shift >= 0) {
-        return uhost_rounding_doubling_high_multiply((int32_t)((uint32_t)value << shift),
-                                                     multiplier);
-    }
-    if (shift < -31) {
-        return 0; /* The product is below 2^31 in size, so less than half of the divisor. */
-    }
-    return uhost_rounding_divide_by_power_of_two(
-        uhost_rounding_doubling_high_multiply(value, multiplier), -shift);
+    __asm__ volatile(
+        "push    {r4-r11, lr}\n"
+        "vpush   {d8-d13}\n"
+        "sub     sp, sp, #36\n"
+        "mov     r7, r2\n"
+        "ldm     r3, {r4, r5, r6, r8, r9, r10}\n" /* pairs, pitch, first, steps, channels, stride */
+        "strd    r4, r3, [sp, #28]\n"
+        "strd    r1, r9, [sp, #16]\n"
+        "add     r11, r0, r5\n"
+        "strd    r0, r11, [sp]\n"
+        /* Lane i of q4: channel i / 2 of pixel i % 2. */
+        "movs    r4, #0\n"
+        "vidup.u16 q0, r4, #1\n"
+        "vmov.i16 q1, #1\n"
+        "vand    q1, q0, q1\n"
+        "vmul.i16 q1, q1, r10\n"
+        "vshr.u16 q0, q0, #1\n"
+        "vadd.i16 q4, q0, q1\n"
+        "add     r0, r0, r6\n"
+        "add     r11, r11, r6\n"
+        "strd    r0, r11, [sp, #8]\n"
+        "add     r9, r0, r8, lsl #4\n"
+        /* The loop body has 8 steps of 56 bytes; the first round skips -steps mod 8. */
+        "rsb     r8, r8, #0\n"
+        "and     r8, r8, #7\n"
+        "mov     r5, #56\n"
+        "adr.w   r0, 3f\n"
+        "mul     r8, r8, r5\n"
+        /* No step is all of the loop left out. */
+        "cmp     r8, #0\n"
+        "it      eq\n"
+        "moveq   r8, #448\n"
+        "add     r5, r0, r8\n"
+        "orr     r5, r5, #1\n"
+        "1:\n"
+        "ldr     r1, [sp, #16]\n"
+        "str     r7, [sp, #24]\n"
+        "ldr     r4, [sp, #32]\n"
+        "ldr     r4, [r4, #16]\n"
+        "add     r4, r4, r7\n"
+        "str     r4, [sp, #20]\n"
+        "2:\n"
+        "ldrd    r3, r11, [sp]\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r8, q1, q2\n"
+        "vmladav.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r10, q1, q3\n"
+        "vmladav.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r12, q1, q2\n"
+        "vmladav.s8 r6, q0, q3\n"
+        "vmladav.s8 lr, q1, q3\n"
+        "ldrd    r3, r11, [sp, #8]\n"
+        "bx      r5\n"
+        ".balign 4\n"
+        "3:\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "cmp     r3, r9\n"
+        "bne.w   3b\n"
+        "vmov q0[2], q0[0], r0, r4\n"
+        "vmov q0[3], q0[1], r2, r6\n"
+        "vmov q1[2], q1[0], r8, r12\n"
+        "vmov q1[3], q1[1], r10, lr\n"
+"vldrw.u32 q2, [r1], #16\n"
+        "ldr     r0, [sp, #32]\n"
+        "vadd.i32 q0, q0, q2\n"
+        "vadd.i32 q1, q1, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "ldr     r0, [r0, #24]\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vqrdmulh.s32 q0, q0, q3\n"
+        "vqrdmulh.s32 q1, q1, q3\n"
+        "vshr.s32 q3, q0, #31\n"
+        "vqadd.s32 q0, q0, q3\n"
+        "vrshl.s32 q0, q0, q2\n"
+        "vadd.i32 q0, q0, r0\n"
+        "vshr.s32 q3, q1, #31\n"
+        "vqadd.s32 q1, q1, q3\n"
+        "vrshl.s32 q1, q1, q2\n"
+        "vadd.i32 q1, q1, r0\n"
+        "vqmovnb.s32 q0, q0\n"
+        "vqmovnt.s32 q0, q1\n"
+        "vqmovnb.s16 q0, q0\n"
+        "ldr     r0, [sp, #20]\n"
+        "vstrb.16 q0, [r7, q4]\n"
+        "adds    r7, r7, #4\n"
+        "cmp     r7, r0\n"
+        "bne.w   2b\n"
+        /* The next two pixels. */
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [r0, #4]\n"
+        "lsl     r4, r4, #1\n"
+        "ldrd    r3, r11, [sp]\n"
+        "add     r3, r3, r4\n"
+        "add     r11, r11, r4\n"
+        "strd    r3, r11, [sp]\n"
+        "ldrd    r3, r11, [sp, #8]\n"
+        "add     r3, r3, r4\n"
+        "add     r11, r11, r4\n"
+        "strd    r3, r11, [sp, #8]\n"
+        "add     r9, r9, r4\n"
+        "ldr     r4, [r0, #20]\n"
+        "ldrd    r7, r6, [sp, #24]\n"
+        "add     r7, r7, r4, lsl #1\n"
+        "subs    r6, r6, #1\n"
+        "str     r6, [sp, #28]\n"
+        "bne.w   1b\n"
+        "add     sp, sp, #36\n"
+        "vpop    {d8-d13}\n"
+        "pop     {r4-r11, pc}\n");
+}
+
+/*
+ * Two pixels by four channels; channels are no multiple of four.
+ *
+ * r0, r2, r4, r6 sums of pixel 0             r8, r10, r12, lr sums of pixel 1
+ * r1 next weights                            r3, r11 next bytes of the columns
+ * r5 entry of the loop                       r9 end of pixel 0's column
+ * r7 output                                  q4 where a tile's outputs go, as offsets
+ * stack: columns (0, 4), columns behind the first step (8, 12), weights (16), end of the
+ *        pixel's outputs or lanes left (20), output (24), pairs left (28), product (32)
+ */
+UHOST_MVE_ASSEMBLER void
+uhost_mve_product_ragged(const int8_t *columns UHOST_MVE_IN_REGISTER,
+                         const uint32_t *weights UHOST_MVE_IN_REGISTER,
+                         int8_t *output UHOST_MVE_IN_REGISTER,
+                         const struct uhost_mve_product *product UHOST_MVE_IN_REGISTER)
+{
+    __asm__ volatile(
+        "push    {r4-r11, lr}\n"
+        "vpush   {d8-d13}\n"
+        "sub     sp, sp, #36\n"
+        "mov     r7, r2\n"
+        "ldm     r3, {r4, r5, r6, r8, r9, r10}\n" /* pairs, pitch, first, steps, channels, stride */
+        "strd    r4, r3, [sp, #28]\n"
+        "strd    r1, r9, [sp, #16]\n"
+        "add     r11, r0, r5\n"
+        "strd    r0, r11, [sp]\n"
+        /* Lane i of q4: channel i / 2 of pixel i % 2. */
+        "movs    r4, #0\n"
+        "vidup.u16 q0, r4, #1\n"
+        "vmov.i16 q1, #1\n"
+        "vand    q1, q0, q1\n"
+        "vmul.i16 q1, q1, r10\n"
+        "vshr.u16 q0, q0, #1\n"
+        "vadd.i16 q4, q0, q1\n"
+        "add     r0, r0, r6\n"
+        "add     r11, r11, r6\n"
+        "strd    r0, r11, [sp, #8]\n"
+        "add     r9, r0, r8, lsl #4\n"
+        /* The loop body has 8 steps of 56 bytes; the first round skips -steps mod 8. */
+        "rsb     r8, r8, #0\n"
+        "and     r8, r8, #7\n"
+        "mov     r5, #56\n"
+        "adr.w   r0, 3f\n"
+        "mul     r8, r8, r5\n"
+        /* No step is all of the loop left out. */
+        "cmp     r8, #0\n"
+        "it      eq\n"
+        "moveq   r8, #448\n"
+        "add     r5, r0, r8\n"
+        "orr     r5, r5, #1\n"
+        "1:\n"
+        "ldr     r1, [sp, #16]\n"
+        "str     r7, [sp, #24]\n"
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [r0, #16]\n"
+        "lsl     r4, r4, #1\n"
+        "str     r4, [sp, #20]\n"
+        "2:\n"
+        "ldrd    r3, r11, [sp]\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r8, q1, q2\n"
+        "vmladav.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r10, q1, q3\n"
+        "vmladav.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r12, q1, q2\n"
+        "vmladav.s8 r6, q0, q3\n"
+        "vmladav.s8 lr, q1, q3\n"
+        "ldrd    r3, r11, [sp, #8]\n"
+        "bx      r5\n"
+        ".balign 4\n"
+        "3:\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "cmp     r3, r9\n"
+        "bne.w   3b\n"
+        "vmov q0[2], q0[0], r0, r4\n"
+        "vmov q0[3], q0[1], r2, r6\n"
+        "vmov q1[2], q1[0], r8, r12\n"
+        "vmov q1[3], q1[1], r10, lr\n"
+"vldrw.u32 q2, [r1], #16\n"
+        "ldr     r0, [sp, #32]\n"
+        "vadd.i32 q0, q0, q2\n"
+        "vadd.i32 q1, q1, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "ldr     r0, [r0, #24]\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vqrdmulh.s32 q0, q0, q3\n"
+        "vqrdmulh.s32 q1, q1, q3\n"
+        "vshr.s32 q3, q0, #31\n"
+        "vqadd.s32 q0, q0, q3\n"
+        "vrshl.s32 q0, q0, q2\n"
+        "vadd.i32 q0, q0, r0\n"
+        "vshr.s32 q3, q1, #31\n"
+        "vqadd.s32 q1, q1, q3\n"
+        "vrshl.s32 q1, q1, q2\n"
+        "vadd.i32 q1, q1, r0\n"
+        "vqmovnb.s32 q0, q0\n"
+        "vqmovnt.s32 q0, q1\n"
+        "vqmovnb.s16 q0, q0\n"
+        "ldr     r0, [sp, #20]\n"
+        "vctp.16 r0\n"
+        "vpst\n"
+        "vstrbt.16 q0, [r7, q4]\n"
+        "adds    r7, r7, #4\n"
+        "subs    r0, r0, #8\n"
+        "str     r0, [sp, #20]\n"
+        "bgt.w   2b\n"
+        /* The next two pixels. */
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [r0, #4]\n"
+        "lsl     r4, r4, #1\n"
+        "ldrd    r3, r11, [sp]\n"
+        "add     r3, r3, r4\n"
+        "add     r11, r11, r4\n"
+        "strd    r3, r11, [sp]\n"
+        "ldrd    r3, r11, [sp, #8]\n"
+        "add     r3, r3, r4\n"
+        "add     r11, r11, r4\n"
+        "strd    r3, r11, [sp, #8]\n"
+        "add     r9, r9, r4\n"
+        "ldr     r4, [r0, #20]\n"
+        "ldrd    r7, r6, [sp, #24]\n"
+        "add     r7, r7, r4, lsl #1\n"
+        "subs    r6, r6, #1\n"
+        "str     r6, [sp, #28]\n"
+        "bne.w   1b\n"
+        "add     sp, sp, #36\n"
+        "vpop    {d8-d13}\n"
+        "pop     {r4-r11, pc}\n");
+}
+
+/*
+ * Two pixels by four channels, of columns of up to 16 bytes.
+ *
+ * r0, r2, r4, r6 sums of pixel 0             r8, r10, r12, lr sums of pixel 1
+ * r1 next weights                            r3, r11 next bytes of the columns
+ * r5 entry of the loop                       r9 end of pixel 0's column
+ * r7 output                                  q4 where a tile's outputs go, as offsets
+ * stack: columns (0, 4), columns behind the first step (8, 12), weights (16), end of the
+ *        pixel's outputs or lanes left (20), output (24), pairs left (28), product (32)
+ */
+UHOST_MVE_ASSEMBLER void
+uhost_mve_product_short(const int8_t *columns UHOST_MVE_IN_REGISTER,
+                         const uint32_t *weights UHOST_MVE_IN_REGISTER,
+                         int8_t *output UHOST_MVE_IN_REGISTER,
+                         const struct uhost_mve_product *product UHOST_MVE_IN_REGISTER)
+{
+    __asm__ volatile(
+        "push    {r4-r11, lr}\n"
+        "vpush   {d8-d13}\n"
+        "sub     sp, sp, #36\n"
+        "mov     r7, r2\n"
+        "ldm     r3, {r4, r5, r6, r8, r9, r10}\n" /* pairs, pitch, first, steps, channels, stride */
+        "strd    r4, r3, [sp, #28]\n"
+        "strd    r1, r9, [sp, #16]\n"
+        "add     r11, r0, r5\n"
+        "strd    r0, r11, [sp]\n"
+        /* Lane i of q4: channel i / 2 of pixel i % 2. */
+        "movs    r4, #0\n"
+        "vidup.u16 q0, r4, #1\n"
+        "vmov.i16 q1, #1\n"
+        "vand    q1, q0, q1\n"
+        "vmul.i16 q1, q1, r10\n"
+        "vshr.u16 q0, q0, #1\n"
+        "vadd.i16 q4, q0, q1\n"
+        "1:\n"
+        "ldr     r1, [sp, #16]\n"
+        "str     r7, [sp, #24]\n"
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [sp, #32]\n"
+        "ldr     r4, [r4, #16]\n"
+        "add     r4, r4, r7\n"
+        "str     r4, [sp, #20]\n"
+        "ldr     r4, [r0, #8]\n"
+        "vctp.8  r4\n"
+        "ldrd    r3, r11, [sp]\n"
+        "vpstt\n"
+        "vldrbt.u8 q5, [r3]\n"
+        "vldrbt.u8 q6, [r11]\n"
+        "2:\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r0, q5, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r8, q6, q2\n"
+        "vmladav.s8 r2, q5, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r10, q6, q3\n"
+        "vmladav.s8 r4, q5, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r12, q6, q2\n"
+        "vmladav.s8 r6, q5, q3\n"
+        "vmladav.s8 lr, q6, q3\n"
+        "vmov q0[2], q0[0], r0, r4\n"
+        "vmov q0[3], q0[1], r2, r6\n"
+        "vmov q1[2], q1[0], r8, r12\n"
+        "vmov q1[3], q1[1], r10, lr\n"
+"vldrw.u32 q2, [r1], #16\n"
+        "ldr     r0, [sp, #32]\n"
+        "vadd.i32 q0, q0, q2\n"
+        "vadd.i32 q1, q1, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "ldr     r0, [r0, #24]\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vqrdmulh.s32 q0, q0, q3\n"
+        "vqrdmulh.s32 q1, q1, q3\n"
+        "vshr.s32 q3, q0, #31\n"
+        "vqadd.s32 q0, q0, q3\n"
+        "vrshl.s32 q0, q0, q2\n"
+        "vadd.i32 q0, q0, r0\n"
+        "vshr.s32 q3, q1, #31\n"
+        "vqadd.s32 q1, q1, q3\n"
+        "vrshl.s32 q1, q1, q2\n"
+        "vadd.i32 q1, q1, r0\n"
+        "vqmovnb.s32 q0, q0\n"
+        "vqmovnt.s32 q0, q1\n"
+        "vqmovnb.s16 q0, q0\n"
+        "ldr     r0, [sp, #20]\n"
+        "vstrb.16 q0, [r7, q4]\n"
+        "adds    r7, r7, #4\n"
+        "cmp     r7, r0\n"
+        "bne.w   2b\n"
+        /* The next two pixels. */
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [r0, #4]\n"
+        "lsl     r4, r4, #1\n"
+        "ldrd    r3, r11, [sp]\n"
+        "add     r3, r3, r4\n"
+        "add     r11, r11, r4\n"
+        "strd    r3, r11, [sp]\n"
+        "ldr     r4, [r0, #20]\n"
+        "ldrd    r7, r6, [sp, #24]\n"
+        "add     r7, r7, r4, lsl #1\n"
+        "subs    r6, r6, #1\n"
+        "str     r6, [sp, #28]\n"
+        "bne.w   1b\n"
+        "add     sp, sp, #36\n"
+        "vpop    {d8-d13}\n"
+        "pop     {r4-r11, pc}\n");
+}
+
+/*
+ * Two pixels by four channels, of columns of up to 16 bytes; channels are no multiple of four.
+ *
+ * r0, r2, r4, r6 sums of pixel 0             r8, r10, r12, lr sums of pixel 1
+ * r1 next weights                            r3, r11 next bytes of the columns
+ * r5 entry of the loop                       r9 end of pixel 0's column
+ * r7 output                                  q4 where a tile's outputs go, as offsets
+ * stack: columns (0, 4), columns behind the first step (8, 12), weights (16), end of the
+ *        pixel's outputs or lanes left (20), output (24), pairs left (28), product (32)
+ */
+UHOST_MVE_ASSEMBLER void
+uhost_mve_product_ragged_short(const int8_t *columns UHOST_MVE_IN_REGISTER,
+                         const uint32_t *weights UHOST_MVE_IN_REGISTER,
+                         int8_t *output UHOST_MVE_IN_REGISTER,
+                         const struct uhost_mve_product *product UHOST_MVE_IN_REGISTER)
+{
+    __asm__ volatile(
+        "push    {r4-r11, lr}\n"
+        "vpush   {d8-d13}\n"
+        "sub     sp, sp, #36\n"
+        "mov     r7, r2\n"
+        "ldm     r3, {r4, r5, r6, r8, r9, r10}\n" /* pairs, pitch, first, steps, channels, stride */
+        "strd    r4, r3, [sp, #28]\n"
+        "strd    r1, r9, [sp, #16]\n"
+        "add     r11, r0, r5\n"
+        "strd    r0, r11, [sp]\n"
+        /* Lane i of q4: channel i / 2 of pixel i % 2. */
+        "movs    r4, #0\n"
+        "vidup.u16 q0, r4, #1\n"
+        "vmov.i16 q1, #1\n"
+        "vand    q1, q0, q1\n"
+        "vmul.i16 q1, q1, r10\n"
+        "vshr.u16 q0, q0, #1\n"
+        "vadd.i16 q4, q0, q1\n"
+        "1:\n"
+        "ldr     r1, [sp, #16]\n"
+        "str     r7, [sp, #24]\n"
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [r0, #16]\n"
+        "lsl     r4, r4, #1\n"
+        "str     r4, [sp, #20]\n"
+        "ldr     r4, [r0, #8]\n"
+        "vctp.8  r4\n"
+        "ldrd    r3, r11, [sp]\n"
+        "vpstt\n"
+        "vldrbt.u8 q5, [r3]\n"
+        "vldrbt.u8 q6, [r11]\n"
+        "2:\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r0, q5, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r8, q6, q2\n"
+        "vmladav.s8 r2, q5, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r10, q6, q3\n"
+        "vmladav.s8 r4, q5, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r12, q6, q2\n"
+        "vmladav.s8 r6, q5, q3\n"
+        "vmladav.s8 lr, q6, q3\n"
+        "vmov q0[2], q0[0], r0, r4\n"
+        "vmov q0[3], q0[1], r2, r6\n"
+        "vmov q1[2], q1[0], r8, r12\n"
+        "vmov q1[3], q1[1], r10, lr\n"
+"vldrw.u32 q2, [r1], #16\n"
+        "ldr     r0, [sp, #32]\n"
+        "vadd.i32 q0, q0, q2\n"
+        "vadd.i32 q1, q1, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "ldr     r0, [r0, #24]\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vqrdmulh.s32 q0, q0, q3\n"
+        "vqrdmulh.s32 q1, q1, q3\n"
+        "vshr.s32 q3, q0, #31\n"
+        "vqadd.s32 q0, q0, q3\n"
+        "vrshl.s32 q0, q0, q2\n"
+        "vadd.i32 q0, q0, r0\n"
+        "vshr.s32 q3, q1, #31\n"
+        "vqadd.s32 q1, q1, q3\n"
+        "vrshl.s32 q1, q1, q2\n"
+        "vadd.i32 q1, q1, r0\n"
+        "vqmovnb.s32 q0, q0\n"
+        "vqmovnt.s32 q0, q1\n"
+        "vqmovnb.s16 q0, q0\n"
+        "ldr     r0, [sp, #20]\n"
+        "vctp.16 r0\n"
+        "vpst\n"
+        "vstrbt.16 q0, [r7, q4]\n"
+        "adds    r7, r7, #4\n"
+        "subs    r0, r0, #8\n"
+        "str     r0, [sp, #20]\n"
+        "bgt.w   2b\n"
+        /* The next two pixels. */
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [r0, #4]\n"
+        "lsl     r4, r4, #1\n"
+        "ldrd    r3, r11, [sp]\n"
+        "add     r3, r3, r4\n"
+        "add     r11, r11, r4\n"
+        "strd    r3, r11, [sp]\n"
+        "ldr     r4, [r0, #20]\n"
+        "ldrd    r7, r6, [sp, #24]\n"
+        "add     r7, r7, r4, lsl #1\n"
+        "subs    r6, r6, #1\n"
+        "str     r6, [sp, #28]\n"
+        "bne.w   1b\n"
+        "add     sp, sp, #36\n"
+        "vpop    {d8-d13}\n"
+        "pop     {r4-r11, pc}\n");
+}
+
+/*
+ * One column by eight channels. The stream has their weights in the order of the channels, their
+ * biases, multipliers and shifts for the even ones and then for the odd ones. Neither pairs nor
+ * pitch and stride are used.
+ *
+ * r0, r2, r4, r6 sums of even channels       r8, r10, r12, lr sums of odd channels
+ * r1 next weights                            r3 next bytes of the column
+ * r5 entry of the loop                       r9 end of the column
+ * r7 output                                  r11 zero point
+ * stack: column (0), column behind the first step (4), bytes of the first step (8),
+ *        channels left (12)
+ */
+UHOST_MVE_ASSEMBLER void
+uhost_mve_vector(const int8_t *column UHOST_MVE_IN_REGISTER,
+                 const uint32_t *weights UHOST_MVE_IN_REGISTER,
+                 int8_t *output UHOST_MVE_IN_REGISTER,
+                 const struct uhost_mve_product *product UHOST_MVE_IN_REGISTER)
+{
+    __asm__ volatile(
+        "push    {r4-r11, lr}\n"
+        "sub     sp, sp, #16\n"
+        "mov     r7, r2\n"
+        "ldr     r6, [r3, #8]\n"
+        "ldrd    r8, r9, [r3, #12]\n"
+        "ldr     r11, [r3, #24]\n"
+        "add     r4, r0, r6\n"
+        "strd    r0, r4, [sp]\n"
+        "cmp     r8, #0\n"
+        "it      ne\n"
+        "movne   r6, #16\n"
+        "strd    r6, r9, [sp, #8]\n"
+        "add     r9, r4, r8, lsl #4\n"
+        /* The loop body has 8 steps of 68 bytes; the first round skips -steps mod 8. */
+        "rsb     r8, r8, #0\n"
+        "and     r8, r8, #7\n"
+        "mov     r5, #68\n"
+        "adr.w   r0, 3f\n"
+        "mul     r8, r8, r5\n"
+        "cmp     r8, #0\n"
+        "it      eq\n"
+        "moveq   r8, #544\n"
+        "add     r5, r0, r8\n"
+        "orr     r5, r5, #1\n"
+        "2:\n"
+        "ldr     r0, [sp, #8]\n"
+        "vctp.8  r0\n"
+        "ldr     r3, [sp]\n"
+        "vpst\n"
+        "vldrbt.u8 q0, [r3]\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladav.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladav.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladav.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 lr, q0, q2\n"
+        "ldr     r3, [sp, #4]\n"
+        "bx      r5\n"
+        ".balign 4\n"
+        "3:\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "cmp     r3, r9\n"
+        "bne.w   3b\n"
+        "vmov q0[2], q0[0], r0, r4\n"
+        "vmov q0[3], q0[1], r2, r6\n"
+        "vmov q1[2], q1[0], r8, r12\n"
+        "vmov q1[3], q1[1], r10, lr\n"
+"mov     r0, r11\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vadd.i32 q0, q0, q2\n"
+        "vadd.i32 q1, q1, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vqrdmulh.s32 q0, q0, q2\n"
+        "vqrdmulh.s32 q1, q1, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vshr.s32 q3, q0, #31\n"
+        "vqadd.s32 q0, q0, q3\n"
+        "vrshl.s32 q0, q0, q2\n"
+        "vadd.i32 q0, q0, r0\n"
+"vldrw.u32 q2, [r1], #16\n"
+        "vshr.s32 q3, q1, #31\n"
+        "vqadd.s32 q1, q1, q3\n"
+        "vrshl.s32 q1, q1, q2\n"
+        "vadd.i32 q1, q1, r0\n"
+        "vqmovnb.s32 q0, q0\n"
+        "vqmovnt.s32 q0, q1\n"
+        "vqmovnb.s16 q0, q0\n"
+"ldr     r0, [sp, #12]\n"
+        "vctp.16 r0\n"
+        "vpst\n"
+        "vstrbt.16 q0, [r7], #8\n"
+        "subs    r0, r0, #8\n"
+        "str     r0, [sp, #12]\n"
+        "bgt.w   2b\n"
+        "add     sp, sp, #16\n"
+        "pop     {r4-r11, pc}\n");
+}
+
+/*
+ * Two pixels by four channels.
+ *
+ * r0, r2, r4, r6 sums of pixel 0             r8, r10, r12, lr sums of pixel 1
+ * r1 next weights                            r3, r11 next bytes of the columns
+ * r5 entry of the loop                       r9 end of pixel 0's column
+ * r7 output                                  q4 where a tile's outputs go, as offsets
+ * stack: columns (0, 4), columns behind the first step (8, 12), weights (16), end of the
+ *        pixel's outputs or lanes left (20), output (24), pairs left (28), product (32)
+ */
+UHOST_MVE_ASSEMBLER void
+uhost_mve_product_positive(const int8_t *columns UHOST_MVE_IN_REGISTER,
+                         const uint32_t *weights UHOST_MVE_IN_REGISTER,
+                         int8_t *output UHOST_MVE_IN_REGISTER,
+                         const struct uhost_mve_product *product UHOST_MVE_IN_REGISTER)
+{
+    __asm__ volatile(
+        "push    {r4-r11, lr}\n"
+        "vpush   {d8-d13}\n"
+        "sub     sp, sp, #36\n"
+        "mov     r7, r2\n"
+        "ldm     r3, {r4, r5, r6, r8, r9, r10}\n" /* pairs, pitch, first, steps, channels, stride */
+        "strd    r4, r3, [sp, #28]\n"
+        "strd    r1, r9, [sp, #16]\n"
+        "add     r11, r0, r5\n"
+        "strd    r0, r11, [sp]\n"
+        /* Lane i of q4: channel i / 2 of pixel i % 2. */
+        "movs    r4, #0\n"
+        "vidup.u16 q0, r4, #1\n"
+        "vmov.i16 q1, #1\n"
+        "vand    q1, q0, q1\n"
+        "vmul.i16 q1, q1, r10\n"
+        "vshr.u16 q0, q0, #1\n"
+        "vadd.i16 q4, q0, q1\n"
+        "add     r0, r0, r6\n"
+        "add     r11, r11, r6\n"
+        "strd    r0, r11, [sp, #8]\n"
+        "add     r9, r0, r8, lsl #4\n"
+        /* The loop body has 8 steps of 56 bytes; the first round skips -steps mod 8. */
+        "rsb     r8, r8, #0\n"
+        "and     r8, r8, #7\n"
+        "mov     r5, #56\n"
+        "adr.w   r0, 3f\n"
+        "mul     r8, r8, r5\n"
+        /* No step is all of the loop left out. */
+        "cmp     r8, #0\n"
+        "it      eq\n"
+        "moveq   r8, #448\n"
+        "add     r5, r0, r8\n"
+        "orr     r5, r5, #1\n"
+        "1:\n"
+        "ldr     r1, [sp, #16]\n"
+        "str     r7, [sp, #24]\n"
+        "ldr     r4, [sp, #32]\n"
+        "ldr     r4, [r4, #16]\n"
+        "add     r4, r4, r7\n"
+        "str     r4, [sp, #20]\n"
+        "2:\n"
+        "ldrd    r3, r11, [sp]\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r8, q1, q2\n"
+        "vmladav.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r10, q1, q3\n"
+        "vmladav.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r12, q1, q2\n"
+        "vmladav.s8 r6, q0, q3\n"
+        "vmladav.s8 lr, q1, q3\n"
+        "ldrd    r3, r11, [sp, #8]\n"
+        "bx      r5\n"
+        ".balign 4\n"
+        "3:\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "cmp     r3, r9\n"
+        "bne.w   3b\n"
+        "vmov q0[2], q0[0], r0, r4\n"
+        "vmov q0[3], q0[1], r2, r6\n"
+        "vmov q1[2], q1[0], r8, r12\n"
+        "vmov q1[3], q1[1], r10, lr\n"
+"vldrw.u32 q2, [r1], #16\n"
+        "ldr     r0, [sp, #32]\n"
+        "vadd.i32 q0, q0, q2\n"
+        "vadd.i32 q1, q1, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "ldr     r0, [r0, #24]\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vqrdmulh.s32 q0, q0, q3\n"
+        "vqrdmulh.s32 q1, q1, q3\n"
+        "vrshl.s32 q0, q0, q2\n"
+        "vadd.i32 q0, q0, r0\n"
+        "vrshl.s32 q1, q1, q2\n"
+        "vadd.i32 q1, q1, r0\n"
+        "vqmovnb.s32 q0, q0\n"
+        "vqmovnt.s32 q0, q1\n"
+        "vqmovnb.s16 q0, q0\n"
+        "ldr     r0, [sp, #20]\n"
+        "vstrb.16 q0, [r7, q4]\n"
+        "adds    r7, r7, #4\n"
+        "cmp     r7, r0\n"
+        "bne.w   2b\n"
+        /* The next two pixels. */
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [r0, #4]\n"
+        "lsl     r4, r4, #1\n"
+        "ldrd    r3, r11, [sp]\n"
+        "add     r3, r3, r4\n"
+        "add     r11, r11, r4\n"
+        "strd    r3, r11, [sp]\n"
+        "ldrd    r3, r11, [sp, #8]\n"
+        "add     r3, r3, r4\n"
+        "add     r11, r11, r4\n"
+        "strd    r3, r11, [sp, #8]\n"
+        "add     r9, r9, r4\n"
+        "ldr     r4, [r0, #20]\n"
+        "ldrd    r7, r6, [sp, #24]\n"
+        "add     r7, r7, r4, lsl #1\n"
+        "subs    r6, r6, #1\n"
+        "str     r6, [sp, #28]\n"
+        "bne.w   1b\n"
+        "add     sp, sp, #36\n"
+        "vpop    {d8-d13}\n"
+        "pop     {r4-r11, pc}\n");
+}
+
+/*
+ * Two pixels by four channels; channels are no multiple of four.
+ *
+ * r0, r2, r4, r6 sums of pixel 0             r8, r10, r12, lr sums of pixel 1
+ * r1 next weights                            r3, r11 next bytes of the columns
+ * r5 entry of the loop                       r9 end of pixel 0's column
+ * r7 output                                  q4 where a tile's outputs go, as offsets
+ * stack: columns (0, 4), columns behind the first step (8, 12), weights (16), end of the
+ *        pixel's outputs or lanes left (20), output (24), pairs left (28), product (32)
+ */
+UHOST_MVE_ASSEMBLER void
+uhost_mve_product_positive_ragged(const int8_t *columns UHOST_MVE_IN_REGISTER,
+                         const uint32_t *weights UHOST_MVE_IN_REGISTER,
+                         int8_t *output UHOST_MVE_IN_REGISTER,
+                         const struct uhost_mve_product *product UHOST_MVE_IN_REGISTER)
+{
+    __asm__ volatile(
+        "push    {r4-r11, lr}\n"
+        "vpush   {d8-d13}\n"
+        "sub     sp, sp, #36\n"
+        "mov     r7, r2\n"
+        "ldm     r3, {r4, r5, r6, r8, r9, r10}\n" /* pairs, pitch, first, steps, channels, stride */
+        "strd    r4, r3, [sp, #28]\n"
+        "strd    r1, r9, [sp, #16]\n"
+        "add     r11, r0, r5\n"
+        "strd    r0, r11, [sp]\n"
+        /* Lane i of q4: channel i / 2 of pixel i % 2. */
+        "movs    r4, #0\n"
+        "vidup.u16 q0, r4, #1\n"
+        "vmov.i16 q1, #1\n"
+        "vand    q1, q0, q1\n"
+        "vmul.i16 q1, q1, r10\n"
+        "vshr.u16 q0, q0, #1\n"
+        "vadd.i16 q4, q0, q1\n"
+        "add     r0, r0, r6\n"
+        "add     r11, r11, r6\n"
+        "strd    r0, r11, [sp, #8]\n"
+        "add     r9, r0, r8, lsl #4\n"
+        /* The loop body has 8 steps of 56 bytes; the first round skips -steps mod 8. */
+        "rsb     r8, r8, #0\n"
+        "and     r8, r8, #7\n"
+        "mov     r5, #56\n"
+        "adr.w   r0, 3f\n"
+        "mul     r8, r8, r5\n"
+        /* No step is all of the loop left out. */
+        "cmp     r8, #0\n"
+        "it      eq\n"
+        "moveq   r8, #448\n"
+        "add     r5, r0, r8\n"
+        "orr     r5, r5, #1\n"
+        "1:\n"
+        "ldr     r1, [sp, #16]\n"
+        "str     r7, [sp, #24]\n"
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [r0, #16]\n"
+        "lsl     r4, r4, #1\n"
+        "str     r4, [sp, #20]\n"
+        "2:\n"
+        "ldrd    r3, r11, [sp]\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r8, q1, q2\n"
+        "vmladav.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r10, q1, q3\n"
+        "vmladav.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r12, q1, q2\n"
+        "vmladav.s8 r6, q0, q3\n"
+        "vmladav.s8 lr, q1, q3\n"
+        "ldrd    r3, r11, [sp, #8]\n"
+        "bx      r5\n"
+        ".balign 4\n"
+        "3:\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r0, q0, q2\n"
+        "vldrb.u8 q1, [r11], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r8, q1, q2\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r10, q1, q3\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q1, q2\n"
+        "vmladava.s8 r6, q0, q3\n"
+        "vmladava.s8 lr, q1, q3\n"
+        "cmp     r3, r9\n"
+        "bne.w   3b\n"
+        "vmov q0[2], q0[0], r0, r4\n"
+        "vmov q0[3], q0[1], r2, r6\n"
+        "vmov q1[2], q1[0], r8, r12\n"
+        "vmov q1[3], q1[1], r10, lr\n"
+"vldrw.u32 q2, [r1], #16\n"
+        "ldr     r0, [sp, #32]\n"
+        "vadd.i32 q0, q0, q2\n"
+        "vadd.i32 q1, q1, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "ldr     r0, [r0, #24]\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vqrdmulh.s32 q0, q0, q3\n"
+        "vqrdmulh.s32 q1, q1, q3\n"
+        "vrshl.s32 q0, q0, q2\n"
+        "vadd.i32 q0, q0, r0\n"
+        "vrshl.s32 q1, q1, q2\n"
+        "vadd.i32 q1, q1, r0\n"
+        "vqmovnb.s32 q0, q0\n"
+        "vqmovnt.s32 q0, q1\n"
+        "vqmovnb.s16 q0, q0\n"
+        "ldr     r0, [sp, #20]\n"
+        "vctp.16 r0\n"
+        "vpst\n"
+        "vstrbt.16 q0, [r7, q4]\n"
+        "adds    r7, r7, #4\n"
+        "subs    r0, r0, #8\n"
+        "str     r0, [sp, #20]\n"
+        "bgt.w   2b\n"
+        /* The next two pixels. */
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [r0, #4]\n"
+        "lsl     r4, r4, #1\n"
+        "ldrd    r3, r11, [sp]\n"
+        "add     r3, r3, r4\n"
+        "add     r11, r11, r4\n"
+        "strd    r3, r11, [sp]\n"
+        "ldrd    r3, r11, [sp, #8]\n"
+        "add     r3, r3, r4\n"
+        "add     r11, r11, r4\n"
+        "strd    r3, r11, [sp, #8]\n"
+        "add     r9, r9, r4\n"
+        "ldr     r4, [r0, #20]\n"
+        "ldrd    r7, r6, [sp, #24]\n"
+        "add     r7, r7, r4, lsl #1\n"
+        "subs    r6, r6, #1\n"
+        "str     r6, [sp, #28]\n"
+        "bne.w   1b\n"
+        "add     sp, sp, #36\n"
+        "vpop    {d8-d13}\n"
+        "pop     {r4-r11, pc}\n");
+}
+
+/*
+ * Two pixels by four channels, of columns of up to 16 bytes.
+ *
+ * r0, r2, r4, r6 sums of pixel 0             r8, r10, r12, lr sums of pixel 1
+ * r1 next weights                            r3, r11 next bytes of the columns
+ * r5 entry of the loop                       r9 end of pixel 0's column
+ * r7 output                                  q4 where a tile's outputs go, as offsets
+ * stack: columns (0, 4), columns behind the first step (8, 12), weights (16), end of the
+ *        pixel's outputs or lanes left (20), output (24), pairs left (28), product (32)
+ */
+UHOST_MVE_ASSEMBLER void
+uhost_mve_product_positive_short(const int8_t *columns UHOST_MVE_IN_REGISTER,
+                         const uint32_t *weights UHOST_MVE_IN_REGISTER,
+                         int8_t *output UHOST_MVE_IN_REGISTER,
+                         const struct uhost_mve_product *product UHOST_MVE_IN_REGISTER)
+{
+    __asm__ volatile(
+        "push    {r4-r11, lr}\n"
+        "vpush   {d8-d13}\n"
+        "sub     sp, sp, #36\n"
+        "mov     r7, r2\n"
+        "ldm     r3, {r4, r5, r6, r8, r9, r10}\n" /* pairs, pitch, first, steps, channels, stride */
+        "strd    r4, r3, [sp, #28]\n"
+        "strd    r1, r9, [sp, #16]\n"
+        "add     r11, r0, r5\n"
+        "strd    r0, r11, [sp]\n"
+        /* Lane i of q4: channel i / 2 of pixel i % 2. */
+        "movs    r4, #0\n"
+        "vidup.u16 q0, r4, #1\n"
+        "vmov.i16 q1, #1\n"
+        "vand    q1, q0, q1\n"
+        "vmul.i16 q1, q1, r10\n"
+        "vshr.u16 q0, q0, #1\n"
+        "vadd.i16 q4, q0, q1\n"
+        "1:\n"
+        "ldr     r1, [sp, #16]\n"
+        "str     r7, [sp, #24]\n"
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [sp, #32]\n"
+        "ldr     r4, [r4, #16]\n"
+        "add     r4, r4, r7\n"
+        "str     r4, [sp, #20]\n"
+        "ldr     r4, [r0, #8]\n"
+        "vctp.8  r4\n"
+        "ldrd    r3, r11, [sp]\n"
+        "vpstt\n"
+        "vldrbt.u8 q5, [r3]\n"
+        "vldrbt.u8 q6, [r11]\n"
+        "2:\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r0, q5, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r8, q6, q2\n"
+        "vmladav.s8 r2, q5, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r10, q6, q3\n"
+        "vmladav.s8 r4, q5, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r12, q6, q2\n"
+        "vmladav.s8 r6, q5, q3\n"
+        "vmladav.s8 lr, q6, q3\n"
+        "vmov q0[2], q0[0], r0, r4\n"
+        "vmov q0[3], q0[1], r2, r6\n"
+        "vmov q1[2], q1[0], r8, r12\n"
+        "vmov q1[3], q1[1], r10, lr\n"
+"vldrw.u32 q2, [r1], #16\n"
+        "ldr     r0, [sp, #32]\n"
+        "vadd.i32 q0, q0, q2\n"
+        "vadd.i32 q1, q1, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "ldr     r0, [r0, #24]\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vqrdmulh.s32 q0, q0, q3\n"
+        "vqrdmulh.s32 q1, q1, q3\n"
+        "vrshl.s32 q0, q0, q2\n"
+        "vadd.i32 q0, q0, r0\n"
+        "vrshl.s32 q1, q1, q2\n"
+        "vadd.i32 q1, q1, r0\n"
+        "vqmovnb.s32 q0, q0\n"
+        "vqmovnt.s32 q0, q1\n"
+        "vqmovnb.s16 q0, q0\n"
+        "ldr     r0, [sp, #20]\n"
+        "vstrb.16 q0, [r7, q4]\n"
+        "adds    r7, r7, #4\n"
+        "cmp     r7, r0\n"
+        "bne.w   2b\n"
+        /* The next two pixels. */
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [r0, #4]\n"
+        "lsl     r4, r4, #1\n"
+        "ldrd    r3, r11, [sp]\n"
+        "add     r3, r3, r4\n"
+        "add     r11, r11, r4\n"
+        "strd    r3, r11, [sp]\n"
+        "ldr     r4, [r0, #20]\n"
+        "ldrd    r7, r6, [sp, #24]\n"
+        "add     r7, r7, r4, lsl #1\n"
+        "subs    r6, r6, #1\n"
+        "str     r6, [sp, #28]\n"
+        "bne.w   1b\n"
+        "add     sp, sp, #36\n"
+        "vpop    {d8-d13}\n"
+        "pop     {r4-r11, pc}\n");
+}
+
+/*
+ * Two pixels by four channels, of columns of up to 16 bytes; channels are no multiple of four.
+ *
+ * r0, r2, r4, r6 sums of pixel 0             r8, r10, r12, lr sums of pixel 1
+ * r1 next weights                            r3, r11 next bytes of the columns
+ * r5 entry of the loop                       r9 end of pixel 0's column
+ * r7 output                                  q4 where a tile's outputs go, as offsets
+ * stack: columns (0, 4), columns behind the first step (8, 12), weights (16), end of the
+ *        pixel's outputs or lanes left (20), output (24), pairs left (28), product (32)
+ */
+UHOST_MVE_ASSEMBLER void
+uhost_mve_product_positive_ragged_short(const int8_t *columns UHOST_MVE_IN_REGISTER,
+                         const uint32_t *weights UHOST_MVE_IN_REGISTER,
+                         int8_t *output UHOST_MVE_IN_REGISTER,
+                         const struct uhost_mve_product *product UHOST_MVE_IN_REGISTER)
+{
+    __asm__ volatile(
+        "push    {r4-r11, lr}\n"
+        "vpush   {d8-d13}\n"
+        "sub     sp, sp, #36\n"
+        "mov     r7, r2\n"
+        "ldm     r3, {r4, r5, r6, r8, r9, r10}\n" /* pairs, pitch, first, steps, channels, stride */
+        "strd    r4, r3, [sp, #28]\n"
+        "strd    r1, r9, [sp, #16]\n"
+        "add     r11, r0, r5\n"
+        "strd    r0, r11, [sp]\n"
+        /* Lane i of q4: channel i / 2 of pixel i % 2. */
+        "movs    r4, #0\n"
+        "vidup.u16 q0, r4, #1\n"
+        "vmov.i16 q1, #1\n"
+        "vand    q1, q0, q1\n"
+        "vmul.i16 q1, q1, r10\n"
+        "vshr.u16 q0, q0, #1\n"
+        "vadd.i16 q4, q0, q1\n"
+        "1:\n"
+        "ldr     r1, [sp, #16]\n"
+        "str     r7, [sp, #24]\n"
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [r0, #16]\n"
+        "lsl     r4, r4, #1\n"
+        "str     r4, [sp, #20]\n"
+        "ldr     r4, [r0, #8]\n"
+        "vctp.8  r4\n"
+        "ldrd    r3, r11, [sp]\n"
+        "vpstt\n"
+        "vldrbt.u8 q5, [r3]\n"
+        "vldrbt.u8 q6, [r11]\n"
+        "2:\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r0, q5, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r8, q6, q2\n"
+        "vmladav.s8 r2, q5, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r10, q6, q3\n"
+        "vmladav.s8 r4, q5, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r12, q6, q2\n"
+        "vmladav.s8 r6, q5, q3\n"
+        "vmladav.s8 lr, q6, q3\n"
+        "vmov q0[2], q0[0], r0, r4\n"
+        "vmov q0[3], q0[1], r2, r6\n"
+        "vmov q1[2], q1[0], r8, r12\n"
+        "vmov q1[3], q1[1], r10, lr\n"
+"vldrw.u32 q2, [r1], #16\n"
+        "ldr     r0, [sp, #32]\n"
+        "vadd.i32 q0, q0, q2\n"
+        "vadd.i32 q1, q1, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "ldr     r0, [r0, #24]\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vqrdmulh.s32 q0, q0, q3\n"
+        "vqrdmulh.s32 q1, q1, q3\n"
+        "vrshl.s32 q0, q0, q2\n"
+        "vadd.i32 q0, q0, r0\n"
+        "vrshl.s32 q1, q1, q2\n"
+        "vadd.i32 q1, q1, r0\n"
+        "vqmovnb.s32 q0, q0\n"
+        "vqmovnt.s32 q0, q1\n"
+        "vqmovnb.s16 q0, q0\n"
+        "ldr     r0, [sp, #20]\n"
+        "vctp.16 r0\n"
+        "vpst\n"
+        "vstrbt.16 q0, [r7, q4]\n"
+        "adds    r7, r7, #4\n"
+        "subs    r0, r0, #8\n"
+        "str     r0, [sp, #20]\n"
+        "bgt.w   2b\n"
+        /* The next two pixels. */
+        "ldr     r0, [sp, #32]\n"
+        "ldr     r4, [r0, #4]\n"
+        "lsl     r4, r4, #1\n"
+        "ldrd    r3, r11, [sp]\n"
+        "add     r3, r3, r4\n"
+        "add     r11, r11, r4\n"
+        "strd    r3, r11, [sp]\n"
+        "ldr     r4, [r0, #20]\n"
+        "ldrd    r7, r6, [sp, #24]\n"
+        "add     r7, r7, r4, lsl #1\n"
+        "subs    r6, r6, #1\n"
+        "str     r6, [sp, #28]\n"
+        "bne.w   1b\n"
+        "add     sp, sp, #36\n"
+        "vpop    {d8-d13}\n"
+        "pop     {r4-r11, pc}\n");
+}
+
+/*
+ * One column by eight channels. The stream has their weights in the order of the channels, their
+ * biases, multipliers and shifts for the even ones and then for the odd ones. Neither pairs nor
+ * pitch and stride are used.
+ *
+ * r0, r2, r4, r6 sums of even channels       r8, r10, r12, lr sums of odd channels
+ * r1 next weights                            r3 next bytes of the column
+ * r5 entry of the loop                       r9 end of the column
+ * r7 output                                  r11 zero point
+ * stack: column (0), column behind the first step (4), bytes of the first step (8),
+ *        channels left (12)
+ */
+UHOST_MVE_ASSEMBLER void
+uhost_mve_vector_positive(const int8_t *column UHOST_MVE_IN_REGISTER,
+                 const uint32_t *weights UHOST_MVE_IN_REGISTER,
+                 int8_t *output UHOST_MVE_IN_REGISTER,
+                 const struct uhost_mve_product *product UHOST_MVE_IN_REGISTER)
+{
+    __asm__ volatile(
+        "push    {r4-r11, lr}\n"
+        "sub     sp, sp, #16\n"
+        "mov     r7, r2\n"
+        "ldr     r6, [r3, #8]\n"
+        "ldrd    r8, r9, [r3, #12]\n"
+        "ldr     r11, [r3, #24]\n"
+        "add     r4, r0, r6\n"
+        "strd    r0, r4, [sp]\n"
+        "cmp     r8, #0\n"
+        "it      ne\n"
+        "movne   r6, #16\n"
+        "strd    r6, r9, [sp, #8]\n"
+        "add     r9, r4, r8, lsl #4\n"
+        /* The loop body has 8 steps of 68 bytes; the first round skips -steps mod 8. */
+        "rsb     r8, r8, #0\n"
+        "and     r8, r8, #7\n"
+        "mov     r5, #68\n"
+        "adr.w   r0, 3f\n"
+        "mul     r8, r8, r5\n"
+        "cmp     r8, #0\n"
+        "it      eq\n"
+        "moveq   r8, #544\n"
+        "add     r5, r0, r8\n"
+        "orr     r5, r5, #1\n"
+        "2:\n"
+        "ldr     r0, [sp, #8]\n"
+        "vctp.8  r0\n"
+        "ldr     r3, [sp]\n"
+        "vpst\n"
+        "vldrbt.u8 q0, [r3]\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladav.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladav.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladav.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladav.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladav.s8 lr, q0, q2\n"
+        "ldr     r3, [sp, #4]\n"
+        "bx      r5\n"
+        ".balign 4\n"
+        "3:\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "vldrb.u8 q0, [r3], #16\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r0, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r8, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r2, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r10, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 r4, q0, q2\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vmladava.s8 r12, q0, q3\n"
+        "vldrw.u32 q1, [r1], #16\n"
+        "vmladava.s8 r6, q0, q1\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vmladava.s8 lr, q0, q2\n"
+        "cmp     r3, r9\n"
+        "bne.w   3b\n"
+        "vmov q0[2], q0[0], r0, r4\n"
+        "vmov q0[3], q0[1], r2, r6\n"
+        "vmov q1[2], q1[0], r8, r12\n"
+        "vmov q1[3], q1[1], r10, lr\n"
+"mov     r0, r11\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vadd.i32 q0, q0, q2\n"
+        "vadd.i32 q1, q1, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vldrw.u32 q3, [r1], #16\n"
+        "vqrdmulh.s32 q0, q0, q2\n"
+        "vqrdmulh.s32 q1, q1, q3\n"
+        "vldrw.u32 q2, [r1], #16\n"
+        "vrshl.s32 q0, q0, q2\n"
+        "vadd.i32 q0, q0, r0\n"
+"vldrw.u32 q2, [r1], #16\n"
+        "vrshl.s32 q1, q1, q2\n"
+        "vadd.i32 q1, q1, r0\n"
+        "vqmovnb.s32 q0, q0\n"
+        "vqmovnt.s32 q0, q1\n"
+        "vqmovnb.s16 q0, q0\n"
+"ldr     r0, [sp, #12]\n"
+        "vctp.16 r0\n"
+        "vpst\n"
+        "vstrbt.16 q0, [r7], #8\n"
+        "subs    r0, r0, #8\n"
+        "str     r0, [sp, #12]\n"
+        "bgt.w   2b\n"
+        "add     sp, sp, #16\n"
+        "pop     {r4-r11, pc}\n");
 }
 
 /* ---- Weights and tables ------------------------------------------------------------------- */
 
-static const int8_t fully_connected_weights[330] __attribute__((aligned(4))) = {
-    115, 85, -12, -26, -92, 27, 66, -50, -49, 12, 71, -71, -35, 56, 125, 124, 118, -116, 118, 100,
-    -84, 13, -4, 67, 82, 113, -62, 71, 36, -104, 86, 0, 123, 45, 66, 58, 86, -49, 56, -54, -12,
-    107, -92, -121, 33, 33, 100, 114, -22, -47, -119, -92, 7, 31, 2, 71, -87, 31, 39, 103, -110,
-    57, -116, 101, -19, -25, -24, -90, 6, -56, 87, -15, 19, -28, -6, 57, -54, -6, -127, 91, 45, 84,
-    48, 27, 55, 15, 71, -4, 8, -45, -12, 26, 58, 72, -76, -60, 104, 31, 21, 73, 109, -60, 24, 51,
-    -93, -91, -69, -50, 90, 103, -71, 73, 55, 0, 100, -97, -60, -35, 17, 46, -75, 3, -92, -19, -73,
-    -1, -67, -21, 125, -44, -117, -121, 78, 87, 114, -26, 2, -81, 118, -105, -3, 45, -115, -35,
-    -80, -117, -121, 78, -85, 69, 18, -62, -83, -11, -115, -16, -82, 55, -123, -69, -44, 47, -65,
-    -118, 41, -83, -124, 25, 65, 47, -28, 121, 74, 72, 44, 61, 14, -73, -122, 59, -42, 66, -13,
-    107, -99, 103, -9, 14, 48, 88, 43, 108, 58, -98, -47, -36, 3, 8, 61, 29, -40, 48, 98, 73, 16,
-    61, 97, -105, -88, -16, -124, 31, -40, 69, -45, 57, 27, 42, -91, 118, -97, -22, 4, 116, 66, 40,
-    16, -63, 29, -44, -114, -50, -18, -126, -105, 6, -107, -119, -80, -115, -24, -69, 7, 24, 4, 92,
-    -26, -70, 67, -52, -110, 39, 50, -16, 106, -1, 89, -110, 3, 119, -74, 75, 80, 102, 87, 125,
-    -15, -51, 126, 11, 92, 91, -31, 84, -74, 50, -117, 61, -124, 86, -56, 15, 122, -90, 26, 113,
-    13, 11, 33, -121, 122, -104, 50, -91, 0, 96, -103, -16, 106, 70, 85, -70, 8, -55, -28, -42,
-    -61, -75, -10, -35, 12, -76, -96, 28, -21, -95, 7, -25, -44, -119, 44, -111, 101, 91, 88, -87,
-    123, 64, 84, 69,
-};
-
-static const int32_t fully_connected_bias[10] = {
-    6891, 10334, 32557, 477, -3948, 20914, -42492, 569, 42671, -32164,
-};
-
-static const int32_t fully_connected_multiplier[1] = {
-    1273478378,
-};
-
-static const int8_t fully_connected_shift[1] __attribute__((aligned(4))) = {
-    -9,
+static const uint32_t fully_connected_weights[240] = {
+    115, 0, 0, 0, 45, 0, 0, 0, 232, 0, 0, 0, 73, 0, 0, 0, 78, 0, 0, 0, 173, 0, 0, 0, 61, 0, 0, 0,
+    206, 0, 0, 0, 2766599253u, 3486401051u, 3719907084u, 1987870008, 3478534722u, 1811204664,
+    555845540, 3521802852u, 1472726694, 4209251313u, 2180696633u, 810823003, 857261165,
+    3468404131u, 1236887386, 2674130999u, 48656983, 4254561967u, 2967309613u, 2874050443u,
+    792795524, 1212840420, 3071163692u, 1121336198, 1647368221, 1631391817, 2230364311u,
+    3544569887u, 110592750, 2377157013u, 403160040, 3135659012u, 2892265100u, 1380187149,
+    608682609, 2063619736, 520594569, 531187458, 965895975, 3891094924u, 1192179483, 4107471100u,
+    3024632346u, 354379972, 772922820, 3986949045u, 3955097527u, 2274088061u, 2915177029u,
+    2935000565u, 3569059127u, 696958767, 1738370035, 1479544567, 2654628907u, 134470865,
+    2771000121u, 82485110, 271073908, 2396265921u, 663931971, 4285198386u, 1996722777, 1716538294,
+    6891, 32557, 4294963348u, 4294924804u, 10334, 477, 20914, 569, 1273478378, 1273478378,
+    1273478378, 1273478378, 1273478378, 1273478378, 1273478378, 1273478378, 4294967287u,
+    4294967287u, 4294967287u, 4294967287u, 4294967287u, 4294967287u, 4294967287u, 4294967287u, 87,
+    0, 0, 0, 240, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    2127425917, 3780860939u, 2335356500u, 3361113149u, 3126150762u, 3605317896u, 3723933123u,
+    480293900, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 447117839,
+    554372465, 848853639, 2573205669u, 3876037099u, 2435615188u, 2841140069u, 1163149435, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 42671, 0, 0, 0, 4294935132u, 0,
+    0, 0, 1273478378, 0, 0, 0, 1273478378, 0, 0, 0, 4294967287u, 0, 0, 0, 4294967287u, 0, 0, 0,
 };
 
 /* ---- Kernels ------------------------------------------------------------------------------ */
 
-UHOST_KERNEL void fully_connected(
-    const int8_t *input,
-    const int8_t *weights,
-    const int32_t *bias,
-    const int32_t *multiplier,
-    const int8_t *shift,
-    int8_t *output)
+/*
+ * 1 pixel of 33 channels to 10.
+ */
+UHOST_KERNEL void fully_connected(const int8_t *input, const uint32_t *weights, int8_t *output)
 {
-    for (int32_t row = 0; row < 1; ++row) {
-        for (int32_t channel = 0; channel < 10; ++channel) {
-            const int8_t *const filter = weights + channel * 33;
-            int32_t sum = 0;
+    static const struct uhost_mve_product product = {
+        1u, 0u, 1u, 2u, 10u, 0u, 3,
+    };
 
-            for (int32_t i = 0; i < 33; ++i) {
-                sum += input[i] * filter[i];
-            }
-            sum += bias[channel];
-            sum = uhost_multiply_by_quantized_multiplier(sum, multiplier[0], shift[0]);
-            *output++ = (int8_t)(uhost_clamp(sum, -131, 124) + 3);
-        }
-        input += 33;
-    }
+    uhost_mve_vector(input, weights, output, &product);
 }
 
 /* ---- Running ------------------------------------------------------------------------------ */
@@ -150,9 +2048,6 @@ enum per_tensor_status per_tensor_run(void *memory)
     fully_connected(
         (const int8_t *)(arena + 0),
         fully_connected_weights,
-        fully_connected_bias,
-        fully_connected_multiplier,
-        fully_connected_shift,
         (int8_t *)(arena + 40));
 
     return PER_TENSOR_OK;
@@ -170,9 +2065,6 @@ enum per_tensor_status per_tensor_run_operator(void *memory, uint32_t index)
         fully_connected(
             (const int8_t *)(arena + 0),
             fully_connected_weights,
-            fully_connected_bias,
-            fully_connected_multiplier,
-            fully_connected_shift,
             (int8_t *)(arena + 40));
         break;
     default:
