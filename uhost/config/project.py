@@ -24,8 +24,6 @@ from uhost.errors import ConfigError
 FILE_NAME = "uhost.yaml"
 TITLE = "uhost project file"
 
-Folder = Annotated[str, Meta(description="A path, relative to this file.")]
-
 
 def options_of(kind: type) -> type[msgspec.Struct]:
     """Returns a struct of a dataclass's fields but `name`, each of them optional."""

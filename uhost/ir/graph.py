@@ -88,10 +88,6 @@ class Graph:
         """Yields every operator with its tensors, in order."""
         return (self.bind(operator) for operator in self.operators)
 
-    def consumers(self, tensor: str) -> tuple[Operator, ...]:
-        """Returns the operators that read `tensor`."""
-        return tuple(op for op in self.operators if tensor in op.inputs)
-
     def with_operators(
         self, operators: tuple[Operator, ...], tensors: Mapping[str, Tensor] | None = None
     ) -> Graph:

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from uhost.errors import VerifyError
@@ -98,8 +97,3 @@ class Tensor:
             else:
                 text += f" scales={len(self.quantization.scale)}"
         return text
-
-
-def empty_like(tensor: Tensor) -> Array:
-    """Returns a zeroed array of the tensor's shape and type."""
-    return np.zeros(tensor.shape, tensor.dtype.numpy)

@@ -114,12 +114,13 @@ class OperatorKind(Generic[A]):
     multiply-accumulates. `importers` is format → name in that format → importer.
     `is_view` is true where the output is the input's bytes under another shape.
 
-    Channels are indices of the last axis. `interval` returns the `ops._interval.Interval`
-    of the int8 output from those of the inputs that are not weights or bias; without it
-    nothing is known. `is_channelwise`: channel c of the output depends on channel c of
-    every input alone, constants with a last axis of that length included.
-    `is_contraction`: the output's channels are sums over the first input's channels,
-    with weights (output channel, ..., input channel) and a bias.
+    Channels are indices of the last axis. `operands` are the inputs that carry values
+    through, without weights and bias. `interval` returns the `ops._interval.Interval` of
+    the int8 output from those of the operands; without it nothing is known.
+    `is_channelwise`: channel c of the output depends on channel c of every input alone,
+    constants with a last axis of that length included. `is_contraction`: the output's
+    channels are sums over the first input's channels, with weights (output channel, ...,
+    input channel) and a bias.
     """
 
     name: str
@@ -131,6 +132,9 @@ class OperatorKind(Generic[A]):
     macs: Callable[[BoundOperator[A]], int] = lambda bound: 0
     is_view: bool = False
     interval: Callable[[BoundOperator[A], Sequence[Any]], Any] | None = None
+    operands: Callable[[BoundOperator[A]], Sequence[Tensor]] = lambda bound: [
+        tensor for tensor in bound.inputs if tensor is not None
+    ]
     is_channelwise: Callable[[BoundOperator[A]], bool] = lambda bound: False
     is_contraction: Callable[[BoundOperator[A]], bool] = lambda bound: False
 

@@ -215,5 +215,6 @@ OPERATOR = OperatorKind(
     examples=_examples,
     macs=_macs,
     interval=_interval,
+    operands=lambda bound: (bound.input(0),),
     is_contraction=lambda bound: groups(bound) == 1,
 )

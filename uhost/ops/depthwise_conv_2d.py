@@ -173,5 +173,6 @@ OPERATOR = OperatorKind(
     examples=_examples,
     macs=_macs,
     interval=_interval,
+    operands=lambda bound: (bound.input(0),),
     is_channelwise=lambda bound: bound.input(1).shape[3] == bound.input(0).shape[3],
 )

@@ -151,5 +151,6 @@ OPERATOR = OperatorKind(
     examples=_examples,
     macs=_macs,
     interval=_interval,
+    operands=lambda bound: (bound.input(0),),
     is_contraction=lambda bound: bound.input(0).shape[-1:] == bound.input(1).shape[1:],
 )

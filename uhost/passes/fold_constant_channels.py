@@ -22,7 +22,6 @@ from uhost.config.pass_context import PassContext
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator, Graph
 from uhost.ir.module import IRModule
-from uhost.ir.tensor import Tensor
 from uhost.ops._interval import Interval, whole
 from uhost.ops._op import OPERATORS, Padding2D
 from uhost.passes._channels import keep_channels
@@ -53,19 +52,12 @@ def intervals_of(graph: Graph) -> dict[str, Interval]:
     }
     for bound in graph.bound_operators():
         kind = OPERATORS[bound.kind]
-        names = [tensor.name for tensor in _operands(bound)]
+        names = [tensor.name for tensor in kind.operands(bound)]
         if kind.interval is None or len(bound.outputs) != 1 or bound.output.name not in known:
             continue
         if all(name in known for name in names):
             known[bound.output.name] = kind.interval(bound, [known[name] for name in names])
     return known
-
-
-def _operands(bound: BoundOperator[Any]) -> list[Tensor]:
-    """Returns the inputs that carry values through: all but weights and biases."""
-    if bound.kind in ("conv_2d", "depthwise_conv_2d", "fully_connected"):
-        return [bound.input(0)]
-    return [tensor for tensor in bound.inputs if tensor is not None]
 
 
 def _fold(graph: Graph) -> Graph:
@@ -125,9 +117,10 @@ def _agree(graph: Graph, free: dict[str, Mask]) -> None:
     while changed:
         changed = False
         for bound in graph.bound_operators():
-            if not OPERATORS[bound.kind].is_channelwise(bound):
+            kind = OPERATORS[bound.kind]
+            if not kind.is_channelwise(bound):
                 continue
-            linked = [tensor.name for tensor in (*_operands(bound), *bound.outputs)]
+            linked = [tensor.name for tensor in (*kind.operands(bound), *bound.outputs)]
             masks = [free.get(name, np.zeros(1, bool)) for name in linked]
             agreed = np.logical_and.reduce(np.broadcast_arrays(*masks), axis=0)
             for name in linked:
