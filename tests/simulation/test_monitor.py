@@ -128,7 +128,7 @@ def test_what_is_not_a_log_line_is_passed_over() -> None:
     line = MemoryTransport(Responder(lambda data: b"noise" + answer + log[:3] + log))
     line.open()
     line.write(b"", 1.0)
-    assert list(entries(line, hex, 0.05)) == ["µ\ufffd"]
+    assert list(entries(line, hex, 0.05, threading.Event())) == ["µ\ufffd"]
 
 
 def test_a_crash_is_the_last_entry() -> None:
@@ -140,7 +140,7 @@ def test_a_crash_is_the_last_entry() -> None:
     line = MemoryTransport(Responder(lambda data: frames))
     line.open()
     line.write(b"", 1.0)
-    (entry,) = entries(line, "function at {:#x}".format, 5.0)
+    (entry,) = entries(line, "function at {:#x}".format, 5.0, threading.Event())
     assert isinstance(entry, DeviceFault)
     assert "function at 0x6" in entry.where
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -67,22 +70,42 @@ def command(
     line.open()
     if not as_json:
         note(f"Listening on {port}; Ctrl-C ends it.")
+    symbolize, limit_s = _symbolizer(folder), seconds if seconds else math.inf
     try:
-        for entry in entries(line, _symbolizer(folder), seconds if seconds else math.inf):
-            if not isinstance(entry, str):
-                raise entry
-            click.echo(_as_json(entry) if as_json else f"{time.strftime('%H:%M:%S')} {entry}")
-    except KeyboardInterrupt:
-        click.echo("", err=True)
+        with _interrupt() as stop:
+            for entry in entries(line, symbolize, limit_s, stop):
+                if not isinstance(entry, str):
+                    raise entry
+                click.echo(_as_json(entry) if as_json else f"{time.strftime('%H:%M:%S')} {entry}")
     finally:
         line.close()
+    if stop.is_set():
+        click.echo("", err=True)
     return 0
 
 
+@contextlib.contextmanager
+def _interrupt() -> Iterator[threading.Event]:
+    """Yields what Ctrl-C sets inside the block.
+
+    An exception in its place could arise while a line is written out, which Python would
+    then write once more when it ends.
+    """
+    stop = threading.Event()
+    before = signal.signal(signal.SIGINT, lambda *_: stop.set())
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def entries(
-    line: Transport, symbolize: Callable[[int], str], seconds: float
+    line: Transport, symbolize: Callable[[int], str], seconds: float, stop: threading.Event
 ) -> Iterator[str | UhostError]:
-    """Yields the log lines that come within `seconds`, and a crash report as the last thing."""
+    """Yields the log lines until `seconds` are over or `stop` is set.
+
+    A crash report is the last thing.
+    """
     from uhost.errors import DeadlineError
     from uhost.rpc import messages as m
     from uhost.rpc._fault import decode_fault
@@ -90,7 +113,7 @@ def entries(
 
     reader = FrameReader()
     deadline = time.monotonic() + seconds
-    while (left_s := deadline - time.monotonic()) > 0:
+    while (left_s := deadline - time.monotonic()) > 0 and not stop.is_set():
         try:
             received = line.read(_READ_BYTES, min(left_s, _GLANCE_S))
         except DeadlineError:
