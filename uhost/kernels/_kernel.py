@@ -24,6 +24,7 @@ from uhost.config._findings import nearest
 from uhost.errors import ConfigError
 from uhost.ir.graph import BoundOperator
 from uhost.ir.tensor import Array
+from uhost.kernels._cost import Cost
 from uhost.registry import Registry
 
 
@@ -90,13 +91,15 @@ class Kernel:
     """A kernel variant: `supports` returns "" or the reason it cannot take the operator.
 
     `lower` returns the call for an operator that `supports` accepted. `features` are
-    the CPU features the code needs.
+    the CPU features the code needs. `cost` states what that call takes; a kernel without it
+    is chosen by its place alone.
     """
 
     operator: str
     supports: Callable[[BoundOperator[Any]], str]
     lower: Callable[[BoundOperator[Any]], KernelCall]
     features: tuple[str, ...] = field(default=())
+    cost: Callable[[BoundOperator[Any], KernelCall], Cost] | None = None
 
 
 _GROUP = "uhost.kernels"

@@ -1,0 +1,27 @@
+"""What a kernel variant costs for one operator, stated before its code is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from uhost.targets._work import Work
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The work of one run of the operator, and the bytes of code behind it.
+
+    `code_bytes` is the function itself; calls that share a function pay for it once.
+    `shared_bytes` maps each out-of-line piece of C that it calls (a name of `KernelCall.includes`)
+    to its bytes, paid once per model. Weights and scratch are the call's own and are not
+    repeated here. Figures hold for the compiler flags of `uhost.toolchain` with GCC.
+    """
+
+    work: Work
+    code_bytes: int
+    shared_bytes: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shared_bytes", MappingProxyType(dict(self.shared_bytes)))
