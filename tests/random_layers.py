@@ -46,10 +46,12 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
             style = replace(style, output_zero_point=-128)
     name = f"{stem}_{number}"
     pads = [size(0, 4) if rng.random() < 0.5 else 0 for _ in range(4)]
-    if stem == "fully_connected":
+    if stem.startswith("fully_connected"):
         vectors, depth = (1 if rng.random() < 0.7 else size(2, 5)), size(1, 150)
+        if stem == "fully_connected_uniform":
+            vectors, style = 1, replace(style, per_channel=False)
         vector = FullyConnectedAttributes(activation, keep_dims=False)
-        return layer(stem, vector, (vectors, depth), (size(1, 30), depth), style, name)
+        return layer("fully_connected", vector, (vectors, depth), (size(1, 30), depth), style, name)
     if stem == "conv_2d_pointwise":
         x = (size(1, 2), size(1, 6), size(1, 6), size(1, 70))
         plain = replace(PLAIN, activation=activation)
