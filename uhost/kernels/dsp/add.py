@@ -158,6 +158,8 @@ def _cost(_bound: BoundOperator[AddAttributes], call: KernelCall) -> Cost:
         work += Work(alu=5 * (rest > 2 or eights > 0), load_many=rest > 2, words=2)
     if call.values["clamped"]:
         work += clamping(call.values["size"])
+        if rest:
+            work += Work(alu=6, load_many=1, store_many=1, words=6)
         shared["dsp_clamp"] = CLAMP_BYTES
     code = 12 + 16 * call.values["clamped"] + (50 + 12 * (rest > 1)) * (rest > 0)
     return Cost(work, code, shared)
