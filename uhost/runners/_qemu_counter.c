@@ -301,22 +301,27 @@ static enum leave decode(const uint8_t *bytes, size_t size)
     return GOES_ON;
 }
 
-static enum leave leave_of(const struct qemu_plugin_insn *instruction, size_t size)
+/* Copies an instruction's bytes, and returns its size. */
+static size_t read_instruction(const struct qemu_plugin_insn *instruction, uint8_t bytes[4])
 {
-#if UHOST_PLUGIN_API >= 3
-    uint8_t bytes[4] = {0, 0, 0, 0};
+    size_t size = qemu_plugin_insn_size(instruction);
 
-    return decode(bytes, qemu_plugin_insn_data(instruction, bytes, size < 4 ? size : 4));
+    size = size < 4 ? size : 4;
+#if UHOST_PLUGIN_API >= 3
+    size = qemu_plugin_insn_data(instruction, bytes, size);
 #else
-    return decode(qemu_plugin_insn_data(instruction), size);
+    memcpy(bytes, qemu_plugin_insn_data(instruction), size);
 #endif
+    /* Looking past the end of a page, QEMU 7 takes the next instruction's bytes for this one's. */
+    return size == 4 && bytes[1] >> 3 < 0x1D ? 2 : size;
 }
 
 static void translated(plugin_id id, struct qemu_plugin_tb *translation)
 {
     const size_t instructions = qemu_plugin_tb_n_insns(translation);
     const struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(translation, instructions - 1);
-    const size_t size = qemu_plugin_insn_size(last);
+    uint8_t bytes[4] = {0, 0, 0, 0};
+    const size_t size = read_instruction(last, bytes);
     /* Never freed: QEMU does not tell when it drops a translation, and there are few. */
     struct block *block = calloc(1, sizeof *block);
 
@@ -327,7 +332,7 @@ static void translated(plugin_id id, struct qemu_plugin_tb *translation)
     block->address = (uint32_t)qemu_plugin_tb_vaddr(translation);
     block->end = (uint32_t)(qemu_plugin_insn_vaddr(last) + size);
     block->instructions = (uint32_t)instructions;
-    block->leave = leave_of(last, size);
+    block->leave = decode(bytes, size);
     for (uint32_t i = 0; i < shared->handler_count; i++) {
         block->is_handler |= shared->handlers[i] == block->address;
     }

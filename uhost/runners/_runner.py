@@ -45,6 +45,9 @@ class RunCounts:
 class CountsInstructions(Protocol):
     """A transport whose runner can count executed instructions."""
 
+    why_uncounted: str
+    """Why it cannot here; "" where it can."""
+
     def watch(self, function: str) -> None:
         """Counts the next calls of the C function `function`."""
 

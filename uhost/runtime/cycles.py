@@ -52,8 +52,11 @@ def model_cycles(image: Image, cpu: str, counts: RunCounts | None) -> ModelledCy
         return ModelledCycles(None, why_not="the run executes too many blocks to tell them apart")
     if importlib.util.find_spec("capstone") is None:
         return ModelledCycles(None, why_not="the Python package 'capstone' is not installed")
+    decoded = decode_blocks(image, counts.blocks)
+    if len(decoded) < len(counts.blocks):
+        return ModelledCycles(None, why_not="the run executes code that is not in the image")
     calls = [0] * max(1, len(counts.calls))
-    for block, cycles in _costed(decode_blocks(image, counts.blocks), model):
+    for block, cycles in _costed(decoded, model):
         calls[block.executed.call] += cycles.total(block.executed.executed, block.executed.taken)
     return ModelledCycles(sum(calls), tuple(calls) if counts.calls else ())
 
@@ -65,7 +68,7 @@ def decode_blocks(image: Image, blocks: Sequence[ExecutedBlock]) -> list[Decoded
     """
     from uhost.targets._thumb import decode
 
-    pieces = read_program(image.elf).loaded
+    pieces = read_program(image.elf).pieces
     known: dict[tuple[int, int], tuple[Instruction, ...]] = {}
     found = []
     for block in blocks:

@@ -66,11 +66,11 @@ class DualIssue:
     """An in-order core with two ALUs, two load pipes, and one pipe of everything else.
 
     `pairs_percent` of the instructions that may share a cycle with another do, in code
-    whose order is not known.
+    whose order is not known: what the blocks of four measured models come to.
     """
 
     core: str
-    pairs_percent: int = 50
+    pairs_percent: int = 20
     divide: int = 7
 
     def estimate(self, work: Work) -> int:

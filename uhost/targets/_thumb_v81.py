@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from uhost.targets._instruction import Instruction, Kind
 
-_NAMES = tuple(f"r{number}" for number in range(13)) + ("sp", "lr", "pc")
+_NAMES = (*(f"r{number}" for number in range(13)), "sp", "lr", "pc")
 
 
 def decode(code: bytes, address: int) -> Instruction | None:
