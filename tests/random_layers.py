@@ -1,10 +1,11 @@
-"""Random weighted int8 layers that a variant of the SIMD library is for."""
+"""Random layers that a variant of the SIMD library is for."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
+from random_elementwise import ELEMENTWISE, random_elementwise
 from weighted_layers import PLAIN, Layer, layer
 
 from uhost.errors import MalformedModelError
@@ -105,7 +106,10 @@ def random_calls(stem: str, count: int, seed: int) -> list[tuple[Layer, KernelCa
     while len(found) < count:
         tried += 1
         try:
-            bound = random_layer(stem, rng, tried)
+            if stem in ELEMENTWISE:
+                bound = random_elementwise(stem, rng)
+            else:
+                bound = random_layer(stem, rng, tried)
         except MalformedModelError:  # the window is larger than the padded image
             continue
         if not kernel.supports(bound):

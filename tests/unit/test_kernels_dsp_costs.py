@@ -24,6 +24,7 @@ def test_instructions_are_those_executed(stem: str, tmp_path: Path) -> None:
     cost = library("dsp")[stem].cost
     assert cost is not None
     rng = np.random.default_rng(6)
+    all_stated, all_measured = 0, 0
     for bound, call in layers:
         feeds: list[NDArray[np.int8]] = [
             rng.integers(-128, 128, x.shape, dtype=np.int8)
@@ -32,8 +33,10 @@ def test_instructions_are_those_executed(stem: str, tmp_path: Path) -> None:
         ]
         measured = kernels.run(call, feeds, bound.output.size_bytes).instructions
         stated = cost(bound, call).work.instructions
-        # The compiler arranges a kernel of few instructions as it likes.
-        assert abs(stated - measured) <= 0.03 * measured + 8, (bound, stated, measured)
+        # The compiler arranges a kernel of few rounds as it likes.
+        assert abs(stated - measured) <= 0.03 * measured + 32, (bound, stated, measured)
+        all_stated, all_measured = all_stated + stated, all_measured + measured
+    assert abs(all_stated - all_measured) <= 0.015 * all_measured
 
 
 @pytest.mark.needs("arm_gcc")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from uhost.targets._work import Work
 
-CLAMP_BYTES = 96
+CLAMP_BYTES = 124
 """Code of `uhost_dsp_clamp`."""
 
 
 def clamping(elements: int) -> Work:
     """Returns the work of a call of `uhost_dsp_clamp`."""
+    if elements < 4:
+        return Work(alu=2, branch=3) + Work(alu=4, load=1, store=1, branch=1, untaken=1) * elements
     four = Work(alu=5, load=1, store=1, branch=1)
-    one = Work(alu=3, load=1, store=1, untaken=1)
-    return Work(alu=9, branch=3, untaken=2) + four * (elements // 4) + one * (elements % 4)
+    return Work(alu=17, load=1, store=1, branch=2) + four * (elements // 4)
 
 
 def widening(elements: int) -> Work:
