@@ -155,7 +155,10 @@ def product_call(
 def product_cost(bound: BoundOperator[Any], call: KernelCall) -> Cost:
     """Returns the cost of a kernel that multiplies pixels as they lie in memory."""
     del bound
-    shared = {"mve_product": code_bytes(call), **({"mve_clamp": 40} if call.values["clamped"] else {})}
+    shared = {
+        "mve_product": code_bytes(call),
+        **({"mve_clamp": 40} if call.values["clamped"] else {}),
+    }
     own = 48 if call.values["pixels"] % 2 and call.values["pixels"] > 1 else 20
     return Cost(product_work(call) + clamp_work(call) + Work(load=2, alu=3, branch=1), own, shared)
 

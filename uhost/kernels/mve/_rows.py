@@ -1,4 +1,4 @@
-"""Element-wise operators of two int8 tensors as rows: an operand runs along a row or stands still."""
+"""Element-wise operators of two int8 tensors, row by row, with any broadcasting."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from uhost.kernels.reference._nest import (
     loop_nest,
     row_major_strides,
 )
-from uhost.ops._op import Activation
 from uhost.numerics.fixed_point import activation_range
+from uhost.ops._op import Activation
 from uhost.targets._work import Work
 
 

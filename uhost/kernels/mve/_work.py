@@ -19,7 +19,7 @@ _TO_LANES = Work(vector_alu=4)
 
 
 def requantized(vectors: int, *, positive: bool) -> Work:
-    """Returns what turns vectors of sums into outputs: bias, multiplier, rounding, shift, offset."""
+    """Returns what turns vectors of sums into outputs: bias, factor, rounding, zero point."""
     return vectors * Work(vector_multiply=1, vector_alu=3 if positive else 5)
 
 

@@ -1,4 +1,4 @@
-"""ADD of int8 tensors: a linear form where one is exact for all inputs, else scaled as the reference.
+"""ADD of int8: a linear form where one is exact for all inputs, else scaled as the reference.
 
 The linear form takes tensors of one shape. The other form takes any broadcast.
 """

@@ -160,7 +160,7 @@ def _lines_work(p: Mapping[str, Any], channels: int, *, has_second: bool) -> Wor
     end += Work(alu=2 + work.adds(p["plane_bytes"]))
     prologue = Work(store_many=3, words=30, load=1, alu=5, vector_alu=5)
     prologue += Work(vector_multiply=2, multiply=1)
-    tiles = -(-p["outputs"][1] // _TILE)
+    tiles: int = -(-p["outputs"][1] // _TILE)
     return prologue + channels * (begin + tiles * tile + end) + Work(alu=1, load_many=2, words=25)
 
 

@@ -62,9 +62,7 @@ def _cost(bound: BoundOperator[SoftmaxAttributes], call: KernelCall) -> Cost:
     distance = Work(vector_load=2, vector_alu=1 + cut, branch=1)
     row = -(-depth // 16) * Work(vector_load=1, vector_alu=1, branch=1)
     row += -(-depth // 4) * (distance + Work(vector_alu=2))
-    row += -(-depth // 4) * (
-        distance + Work(vector_multiply=1, vector_alu=3, vector_store=1)
-    )
+    row += -(-depth // 4) * (distance + Work(vector_multiply=1, vector_alu=3, vector_store=1))
     # Three Newton steps in 64-bit products, and what stands around the loops.
     row += Work(multiply=8, alu=77, branch=5, vector_alu=3 + cut)
     return Cost(p["rows"] * row + Work(store_many=1, load_many=1, words=18, alu=6), 330)
