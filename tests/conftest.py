@@ -28,19 +28,8 @@ def _cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["UHOST_CACHE"] = str(tmp_path_factory.mktemp("cache"))
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--all", action="store_true", help="run the full families of cases too")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With CI=true a missing tool fails; elsewhere its tests are skipped with the reason.
-
-    Tests marked `full` are left out unless --all asks for them.
-    """
-    if not config.getoption("--all"):
-        left_out = [item for item in items if item.get_closest_marker("full")]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not item.get_closest_marker("full")]
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With CI=true a missing tool fails; elsewhere its tests are skipped with the reason."""
     tools = {
         "arm_gcc": "arm-none-eabi-gcc",
         "qemu": "qemu-system-arm",
