@@ -25,8 +25,10 @@ SCHEMA = ROOT / "uhost" / "config" / "uhost.schema.json"
 
 LIVES = {
     "C0": ("passes",),
-    "C1": ("host", "targets", "executor", "runtime", "pools", "numerics", "kernels")
-    + ("optimize", "flash_limit", "ram_limit"),
+    "C1": (
+        *("host", "targets", "executor", "runtime", "pools", "numerics", "kernels"),
+        *("optimize", "flash_limit", "ram_limit"),
+    ),
 }
 DEFAULTS = {
     "models": "the bundled model",
@@ -146,6 +148,7 @@ def fallback(key: str) -> str:
     context, config = PassContext(), CompilationConfig.__dataclass_fields__
     known = {
         "numerics": config["numerics"].default,
+        "optimize": config["optimize"].default,
         "passes.opt_level": context.opt_level,
         "passes.required": "none",
         "passes.disabled": "none",

@@ -6,26 +6,19 @@ import re
 
 from uhost.errors import ConfigError
 
-PATTERN = r"^\s*[0-9]+(\.[0-9]+)?\s*(B|k|K|KiB|kiB|M|MiB)?\s*$"
-_UNITS = {"": 1, "B": 1, "k": 1024, "K": 1024, "KiB": 1024, "kiB": 1024}
-_UNITS |= {"M": 1024**2, "MiB": 1024**2}
+PATTERN = "^[0-9]+ ?(B|k|K|KiB|M|MiB)?$"
+_UNITS = {None: 1, "B": 1, "k": 1024, "K": 1024, "KiB": 1024, "M": 1024**2, "MiB": 1024**2}
 
 
 def parse_size(value: int | str, where: str = "") -> int:
-    """Returns the bytes of `4096`, `64k`, `256KiB` or `1.5M`; raises `ConfigError` for others.
+    """Returns the bytes of `4096`, `64k`, `256KiB` or `1M`; raises `ConfigError` for no size.
 
-    k, K and M are binary, as linkers have it. Fractions are rounded down.
+    k, K and M are binary, as linkers have it.
     """
-    if isinstance(value, int):
-        size_bytes = value
-    else:
-        if not re.match(PATTERN, value):
-            raise ConfigError(
-                f"'{value}' is no size", where=where, fix="write bytes, 64k, 256KiB or 1M"
-            )
-        digits = re.match(r"\s*([0-9.]+)", value)
-        assert digits is not None
-        size_bytes = int(float(digits[1]) * _UNITS[value[digits.end() :].strip()])
+    match = re.match(PATTERN, str(value))
+    if match is None:
+        raise ConfigError(f"'{value}' is no size", where, "write bytes, 64k, 256KiB or 1M")
+    size_bytes = int(re.findall("[0-9]+", str(value))[0]) * _UNITS[match[1]]
     if size_bytes < 1:
-        raise ConfigError("a limit is at least one byte", where=where, fix="give a larger one")
+        raise ConfigError("a limit of no bytes", where, "give at least one byte, or leave it out")
     return size_bytes

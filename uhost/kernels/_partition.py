@@ -52,7 +52,7 @@ class PassedOver:
 class Variant:
     """A kernel that takes an operator, its call, and what that costs if the kernel says so.
 
-    `cycles` are those of the target's cycle model.
+    `cycles` are those of the cycle model of the target's CPU, else one an instruction.
     """
 
     target: str
@@ -260,7 +260,8 @@ def _variant(
     if kernel.cost is None:
         return Variant(target.kind, library, name, call)
     cost = kernel.cost(bound, call)
-    cycles = cycle_model(target.cpu).estimate(cost.work)
+    model = cycle_model(target.cpu)
+    cycles = cost.work.instructions if model is None else model.estimate(cost.work)
     return Variant(target.kind, library, name, call, cost, cycles)
 
 
