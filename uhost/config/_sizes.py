@@ -6,7 +6,7 @@ import re
 
 from uhost.errors import ConfigError
 
-PATTERN = "^[0-9]+ ?(B|k|K|KiB|M|MiB)?$"
+_PATTERN = "^[0-9]+ ?(B|k|K|KiB|M|MiB)?$"
 _UNITS = {None: 1, "B": 1, "k": 1024, "K": 1024, "KiB": 1024, "M": 1024**2, "MiB": 1024**2}
 
 
@@ -15,7 +15,7 @@ def parse_size(value: int | str, where: str = "") -> int:
 
     k, K and M are binary, as linkers have it.
     """
-    match = re.match(PATTERN, str(value))
+    match = re.match(_PATTERN, str(value))
     if match is None:
         raise ConfigError(f"'{value}' is no size", where, "write bytes, 64k, 256KiB or 1M")
     size_bytes = int(re.findall("[0-9]+", str(value))[0]) * _UNITS[match[1]]

@@ -17,7 +17,6 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, inspect
 
 from uhost.config._findings import describe
-from uhost.config._sizes import PATTERN
 from uhost.config._yaml import YamlFile, read_yaml
 from uhost.config.compilation import Executor, Numerics, Optimize, Pool, Runtime
 from uhost.errors import ConfigError
@@ -26,7 +25,7 @@ FILE_NAME = "uhost.yaml"
 TITLE = "uhost project file"
 
 
-Size = Annotated[int, Meta(ge=1)] | Annotated[str, Meta(pattern=PATTERN)]
+Size = Annotated[int, Meta(ge=1)] | str
 """Bytes, or text as `64k`, `256KiB` or `1M`."""
 
 
