@@ -96,11 +96,13 @@ def _cost(_bound: BoundOperator[MulAttributes], call: KernelCall) -> Cost:
     enter = Work(alu=2, load_many=2, store_many=1, words=24, branch=1)
     work = (four * fours + enter) * rounds if fours else Work()
     work += Work(multiply=2, alu=7, load=2, store=1, branch=1) * (rest * rounds)
+    if fours and rest:
+        work += Work(alu=1, load_many=1, store_many=1, words=12) * rounds
     if rounds > 1:
         work += Work(alu=6, branch=1) * rounds + Work(alu=3, load_many=1, store_many=1, words=10)
     work += Work(alu=1, load=1, branch=1)
     shared = {"dsp_mul": _ROUTINE_BYTES}
-    code = 12 + 30 * (rounds > 1) + 70 * (rest > 0)
+    code = 12 + 30 * (rounds > 1) + 74 * (rest > 0)
     if call.values["clamped"]:
         work += clamping(call.values["size"] * rounds)
         shared["dsp_clamp"] = CLAMP_BYTES

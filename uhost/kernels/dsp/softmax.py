@@ -53,12 +53,19 @@ def _lower(bound: BoundOperator[SoftmaxAttributes]) -> KernelCall:
 
 def _cost(_bound: BoundOperator[SoftmaxAttributes], call: KernelCall) -> Cost:
     depth, last = call.values["depth"], call.values["last"]
-    clips = Work(alu=1, untaken=1) if last < 255 else Work()
-    highest = Work(alu=3, load=1, branch=1) * (depth - 1)
-    summed = (Work(alu=4, load=2, branch=1) + clips) * depth
-    written = (Work(multiply=1, alu=8, load=2, store=1, branch=1) + clips) * depth
-    row = highest + summed + written + Work(multiply=8, alu=50, load=4, branch=4)
-    return Cost(row * call.values["rows"] + Work(alu=4, load_many=1, store_many=1, words=18), 300)
+    clips = Work(alu=3, untaken=1) if last < 255 else Work()
+    highest = Work(alu=3, load=1, branch=1)
+    summed = clips + Work(alu=4, load=2, branch=1)
+    written = clips + Work(multiply=1, alu=10, load=2, store=1, branch=1)
+    row = (highest + summed + written) * depth + Work(multiply=8, alu=57, load=4, branch=2)
+    if depth <= 2:  # loops that GCC spells out
+        row = Work(multiply=8, alu=57, load=4, store=1, branch=2)
+        row += (clips * 6 + Work(multiply=2, alu=20, load=5, store=1)) * (depth - 1)
+    around = Work(load_many=1, store_many=1, words=18)
+    if call.values["rows"] > 1:
+        row += Work(alu=5, branch=1)
+        around += Work(alu=4)
+    return Cost(row * call.values["rows"] + around, 250 + 35 * (call.values["rows"] > 1) - 100 * (depth == 1))
 
 
 KERNEL = Kernel("softmax", _supports, _lower, features=("dsp",), cost=_cost)
