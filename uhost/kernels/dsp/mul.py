@@ -27,8 +27,10 @@ def _repeated(bound: BoundOperator[MulAttributes]) -> int | None:
     """Returns which input repeats (1 where neither does), or None for other broadcasting."""
     for index in (1, 0):
         small, large = bound.input(index), bound.input(1 - index)
-        core = small.shape[next((i for i, n in enumerate(small.shape) if n > 1), len(small.shape)) :]
-        if large.shape == bound.output.shape and large.shape[len(large.shape) - len(core) :] == core:
+        ones = next((i for i, size in enumerate(small.shape) if size > 1), len(small.shape))
+        core = small.shape[ones:]
+        trailing = large.shape[len(large.shape) - len(core) :]
+        if large.shape == bound.output.shape and trailing == core:
             return index
     return None
 

@@ -65,7 +65,8 @@ def _cost(_bound: BoundOperator[SoftmaxAttributes], call: KernelCall) -> Cost:
     if call.values["rows"] > 1:
         row += Work(alu=5, branch=1)
         around += Work(alu=4)
-    return Cost(row * call.values["rows"] + around, 250 + 35 * (call.values["rows"] > 1) - 100 * (depth == 1))
+    code = 250 + 35 * (call.values["rows"] > 1) - 100 * (depth == 1)
+    return Cost(row * call.values["rows"] + around, code)
 
 
 KERNEL = Kernel("softmax", _supports, _lower, features=("dsp",), cost=_cost)
