@@ -5,7 +5,7 @@ from __future__ import annotations
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall, Parameter
-from uhost.kernels.mve._linear import linear_form
+from uhost.kernels._linear import linear_form
 from uhost.ops.add import AddAttributes
 
 
