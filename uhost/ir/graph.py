@@ -22,14 +22,33 @@ A = TypeVar("A", bound=Attributes)
 
 
 @dataclass(frozen=True, slots=True)
+class Absorbed:
+    """A source operator that another does as well, and the tensor that is no longer made for it."""
+
+    operator: str
+    tensor: str
+
+
+@dataclass(frozen=True, slots=True)
 class Operator:
-    """One node: `kind` names a file of `uhost/ops`; an absent optional input is ""."""
+    """One node: `kind` names a file of `uhost/ops`; an absent optional input is "".
+
+    `absorbed` names what passes have put into it, so that reports can tell where the
+    source's operators and tensors went.
+    """
 
     name: str
     kind: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     attributes: Attributes
+    absorbed: tuple[Absorbed, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The name, and after it what it does as well: `conv_2d_3 (also pad_2, relu_4)`."""
+        also = ", ".join(dict.fromkeys(one.operator for one in self.absorbed))
+        return f"{self.name} (also {also})" if also else self.name
 
 
 @dataclass(frozen=True, slots=True)

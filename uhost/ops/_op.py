@@ -112,7 +112,9 @@ class OperatorKind(Generic[A]):
     ranks the operator does not take. `reference` takes the input arrays (None where
     absent) and returns the output arrays, exact to the named numerics. `macs` counts
     multiply-accumulates. `importers` is format → name in that format → importer.
-    `is_view` is true where the output is the input's bytes under another shape.
+    `is_view` is true where the output is the input's bytes under another shape, and
+    `is_copy` for an operator that in this place gives the first input's bytes in their
+    order, whatever they are. `reads_shapes`: the outputs depend on the inputs' shapes alone.
 
     Channels are indices of the last axis. `operands` are the inputs that carry values
     through, without weights and bias. `interval` returns the `ops._interval.Interval` of
@@ -120,7 +122,9 @@ class OperatorKind(Generic[A]):
     `is_channelwise`: channel c of the output depends on channel c of every input alone,
     constants with a last axis of that length included. `is_contraction`: the output's
     channels are sums over the first input's channels, with weights (output channel, ...,
-    input channel) and a bias.
+    input channel) and a bias. `is_expansion`: each output channel is made of the whole
+    input by itself, with constants whose last axis counts output channels.
+    `joins_channels`: the output's channels are those of the inputs, one after the other.
     """
 
     name: str
@@ -131,12 +135,16 @@ class OperatorKind(Generic[A]):
     examples: Callable[[], Iterable[Example]]
     macs: Callable[[BoundOperator[A]], int] = lambda bound: 0
     is_view: bool = False
+    is_copy: Callable[[BoundOperator[A]], bool] = lambda bound: False
+    reads_shapes: bool = False
     interval: Callable[[BoundOperator[A], Sequence[Any]], Any] | None = None
     operands: Callable[[BoundOperator[A]], Sequence[Tensor]] = lambda bound: [
         tensor for tensor in bound.inputs if tensor is not None
     ]
     is_channelwise: Callable[[BoundOperator[A]], bool] = lambda bound: False
     is_contraction: Callable[[BoundOperator[A]], bool] = lambda bound: False
+    is_expansion: Callable[[BoundOperator[A]], bool] = lambda bound: False
+    joins_channels: Callable[[BoundOperator[A]], bool] = lambda bound: False
 
 
 OPERATORS: Registry[OperatorKind[Any]] = Registry("uhost.ops", "OPERATOR", "operator")

@@ -73,6 +73,18 @@ def infer_pool(bound: BoundOperator[P]) -> list[tuple[tuple[int, ...], DType]]:
     return [((x.shape[0], rows.output, columns.output, x.shape[3]), x.dtype)]
 
 
+def is_one_pixel(bound: BoundOperator[P]) -> bool:
+    """True for an integer pooling that takes every pixel for itself and clamps nothing.
+
+    Not for floats: an average turns -0 into 0, and a maximum replaces infinities.
+    """
+    a, output = bound.attributes, bound.output
+    if (a.window, a.stride) != ((1, 1), (1, 1)) or output.dtype is DType.FLOAT32:
+        return False
+    same = bound.input(0).quantization == output.quantization
+    return same and activation_range(a.activation.bounds, output) == output.dtype.limits
+
+
 def pool_interval(bound: BoundOperator[P], inputs: Sequence[Interval]) -> Interval:
     """Returns the interval of a pooling: an average or a maximum leaves no channel's range."""
     return inputs[0].clipped(*activation_range(bound.attributes.activation.bounds, bound.output))

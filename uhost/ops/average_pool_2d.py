@@ -17,6 +17,7 @@ from uhost.ops._pooling import (
     PoolAttributes,
     import_tflite_pool,
     infer_pool,
+    is_one_pixel,
     pool_examples,
     pool_interval,
     window_axes,
@@ -63,6 +64,7 @@ OPERATOR: OperatorKind[AveragePool2DAttributes] = OperatorKind(
     reference=_reference,
     importers={"tflite": {"AVERAGE_POOL_2D": _import_tflite}},
     examples=_examples,
+    is_copy=is_one_pixel,
     interval=pool_interval,
     is_channelwise=lambda bound: True,
 )

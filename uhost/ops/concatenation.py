@@ -110,10 +110,14 @@ def _joined(
     return Example(name, graph, (str(inputs[0].dtype),))
 
 
+def _joins_channels(bound: BoundOperator[ConcatenationAttributes]) -> bool:
+    return bound.attributes.axis == len(bound.output.shape) - 1
+
+
 def _interval(
     bound: BoundOperator[ConcatenationAttributes], inputs: Sequence[Interval]
 ) -> Interval:
-    if bound.attributes.axis % len(bound.output.shape) == len(bound.output.shape) - 1:
+    if _joins_channels(bound):
         return Interval(
             np.concatenate([one.low for one in inputs]),
             np.concatenate([one.high for one in inputs]),
@@ -130,5 +134,8 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"CONCATENATION": _import_tflite}},
     examples=_examples,
+    is_copy=lambda bound: len(bound.inputs) == 1,
     interval=_interval,
+    is_channelwise=lambda bound: not _joins_channels(bound),
+    joins_channels=_joins_channels,
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from uhost.errors import MalformedModelError
 from uhost.ir.dtype import DType
@@ -15,6 +16,7 @@ from uhost.ir.tensor import Array
 from uhost.numerics.fixed_point import multiply_by_quantized_multiplier, quantize_multiplier
 from uhost.ops._checks import require, require_dtype, require_quantized, require_same_dtype
 from uhost.ops._examples import quantized, real
+from uhost.ops._interval import Interval
 from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, single
 from uhost.ops._tflite import check_counts, constant_integers, options_table, resolve_axis
 
@@ -134,6 +136,34 @@ def _examples() -> Iterable[Example]:
     yield floats("float32_last", (3, 11), (1,), False)
 
 
+def _is_copy(bound: BoundOperator[MeanAttributes]) -> bool:
+    same = bound.input(0).quantization == bound.output.quantization
+    return mean_count(bound) == 1 and same
+
+
+def _keeps_channels(bound: BoundOperator[MeanAttributes]) -> bool:
+    rank = len(bound.input(0).shape)
+    return rank > 0 and rank - 1 not in bound.attributes.axes
+
+
+def _interval(bound: BoundOperator[MeanAttributes], inputs: Sequence[Interval]) -> Interval:
+    """A mean grows with every element: its ends are the means of rows of equal elements."""
+    low, high = inputs[0].low, inputs[0].high
+    if not _keeps_channels(bound):
+        channels = bound.output.shape[-1] if bound.output.shape else 1
+        low, high = np.full(channels, low.min()), np.full(channels, high.max())
+    count, source, output = mean_count(bound), bound.input(0), bound.output
+    if max(mean_scaling(bound)[1], 0) + (255 * count).bit_length() > 31:  # the shift may wrap
+        return Interval(np.full_like(low, -128), np.full_like(high, 127))
+
+    def mean(values: NDArray[np.int64]) -> NDArray[np.int64]:
+        total = (values - source.zero_point) * count
+        scaled = multiply_by_quantized_multiplier(total, *mean_scaling(bound))
+        return np.clip(scaled + output.zero_point, -128, 127)
+
+    return Interval(mean(low), mean(high))
+
+
 OPERATOR = OperatorKind(
     name="mean",
     attributes=MeanAttributes,
@@ -141,4 +171,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"MEAN": _import_tflite}},
     examples=_examples,
+    is_copy=_is_copy,
+    interval=_interval,
+    is_channelwise=_keeps_channels,
 )

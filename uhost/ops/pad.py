@@ -133,6 +133,10 @@ def _examples() -> Iterable[Example]:
     yield plain("int32", DType.INT32, 0)
 
 
+def _keeps_channels(bound: BoundOperator[PadAttributes]) -> bool:
+    return bound.attributes.before[-1:] == bound.attributes.after[-1:] == (0,)
+
+
 def _interval(bound: BoundOperator[PadAttributes], inputs: Sequence[Interval]) -> Interval:
     before, after = bound.attributes.before[-1], bound.attributes.after[-1]
     low, high = (np.pad(side, (before, after)) for side in (inputs[0].low, inputs[0].high))
@@ -149,5 +153,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"PAD": _import_pad, "PADV2": _import_padv2}},
     examples=_examples,
+    is_copy=lambda bound: not any((*bound.attributes.before, *bound.attributes.after)),
     interval=_interval,
+    is_channelwise=_keeps_channels,
 )
