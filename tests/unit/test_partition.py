@@ -7,7 +7,7 @@ The second target, `npu`, and its kernel library come from an outside package th
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,8 +30,8 @@ from uhost.kernels._partition import (
     Selection,
     asked,
     forced_kernels,
+    offers,
     print_order,
-    select,
 )
 from uhost.ops._examples import quantized
 from uhost.ops._inputs import random_inputs
@@ -93,6 +93,17 @@ def net(name: str = "net") -> Graph:
     graph = Graph(name, {t.name: t for t in tensors}, operators, ("x",), ("flat",))
     graph.verify()
     return graph
+
+
+def select(
+    graph: Graph, targets: Sequence[Target], views: frozenset[str], forced: Mapping[str, str]
+) -> dict[str, Selection]:
+    """The fastest variant of every operator."""
+    chosen = {}
+    for name, offer in offers(graph, targets, views, forced).items():
+        cycles = [one.cycles or 0 for one in offer.variants]
+        chosen[name] = offer.select(cycles.index(min(cycles)), {})
+    return chosen
 
 
 def places(selections: dict[str, Selection]) -> dict[str, str]:

@@ -7,6 +7,7 @@ A file `uhost/ops/NAME.py` declares a frozen attributes dataclass and
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
@@ -37,6 +38,14 @@ class Activation(enum.Enum):
             Activation.RELU6: (0.0, 6.0),
             Activation.RELU_N1_TO_1: (-1.0, 1.0),
         }[self]
+
+    def whole(self, limits: tuple[int, int]) -> tuple[int, int]:
+        """Returns the interval in whole numbers within `limits`: that of unquantised integers."""
+        low, high = self.bounds
+        return (
+            int(max(low, limits[0])) if math.isfinite(low) else limits[0],
+            int(min(high, limits[1])) if math.isfinite(high) else limits[1],
+        )
 
     def __str__(self) -> str:
         return self.value

@@ -46,7 +46,8 @@ def _reference(
     # Half away from zero, and the zero point stays in the sum: it is the same on both sides.
     magnitude = (np.abs(total) + count // 2) // count
     low, high = activation_range(bound.attributes.activation.bounds, bound.output)
-    return [np.clip(np.where(total > 0, magnitude, -magnitude), low, high).astype(np.int8)]
+    mean = np.where(total > 0, magnitude, -magnitude)
+    return [np.clip(mean, low, high).astype(bound.output.dtype.numpy)]
 
 
 def _import_tflite(node: SourceNode) -> Imported:

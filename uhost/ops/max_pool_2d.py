@@ -36,7 +36,7 @@ def _reference(
     assert x is not None
     rows, columns = window_axes(bound)
     is_float = bound.output.dtype is DType.FLOAT32
-    lowest = float(np.finfo(np.float32).min) if is_float else -128
+    lowest = float(np.finfo(np.float32).min) if is_float else bound.output.dtype.limits[0]
     best = np.full(bound.output.shape, lowest, x.dtype)
     for _, out_rows, in_rows in rows.taps():
         for _, out_columns, in_columns in columns.taps():
@@ -47,7 +47,7 @@ def _reference(
     if is_float:
         return [clamp_float(best, bound.attributes.activation)]
     low, high = activation_range(bound.attributes.activation.bounds, bound.output)
-    return [np.clip(best, low, high).astype(np.int8)]
+    return [np.clip(best, low, high).astype(bound.output.dtype.numpy)]
 
 
 def _import_tflite(node: SourceNode) -> Imported:

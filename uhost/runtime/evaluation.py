@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from uhost.codegen.lowered import Lowered
-from uhost.ir.graph import Graph
+from uhost.ir.graph import Absorbed, Graph, operator_title
 from uhost.ir.tensor import Array
 from uhost.ops._op import OPERATORS, evaluate
 from uhost.runners._runner import RunCounts
@@ -27,13 +27,25 @@ Progress = Callable[[str], None]
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """One tensor compared: `exact` bit for bit; `matches` exact, or for floats within
-    1e-6 + 1e-5 · max|reference|."""
+    1e-6 + 1e-5 · max|reference|.
+
+    `operator` is what made it, "" where it was read after a whole run. `absorbed` are the
+    source's operators that this one does as well, with the tensors inside the chain: they are
+    not made, and compared here, at its end.
+    """
 
     tensor: str
     source: str
     exact: bool
     matches: bool
     max_difference: float
+    operator: str = ""
+    absorbed: tuple[Absorbed, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The operator, and what it does as well."""
+        return operator_title(self.operator, self.absorbed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +147,8 @@ def measure(
     if layers:
         progress("comparing every layer")
         with start(built, device, index) as executor:
-            comparisons += compare_layers(executor, graph, samples[0])
+            source = built.compiled.models[index].source.graph
+            comparisons += compare_layers(executor, graph, samples[0], source)
     with start(built, device, index) as executor:
         for number, sample in enumerate(samples):
             progress(f"running sample {number + 1} of {len(samples)}")
@@ -163,13 +176,29 @@ def measure(
     return _figures(built, lowered, device, counts, cycles, stacks, comparisons, outputs)
 
 
-def compare_layers(executor: GraphModule, graph: Graph, sample: Sample) -> list[Comparison]:
-    """Returns every tensor the executor makes of `sample`, compared with the reference."""
+def compare_layers(
+    executor: GraphModule, graph: Graph, sample: Sample, source: Graph
+) -> list[Comparison]:
+    """Returns every tensor the executor makes of `sample`, compared with the reference.
+
+    `graph` is what was compiled, `source` what it was before the passes. A tensor that is
+    still what it was is compared with the reference of the source, which proves the passes
+    as well; one that lost channels or is new, with that of the graph.
+    """
     for index, value in sample.inputs.items():
         executor.set_input(index, value)
     made = executor.run_layers()
-    reference = evaluate(graph, {n: sample.inputs[i] for i, n in enumerate(graph.inputs)})
-    return [compare(name, "reference", made[name], reference[name]) for name in made]
+    inputs = {name: sample.inputs[i] for i, name in enumerate(graph.inputs)}
+    reference, before = evaluate(graph, inputs), evaluate(source, inputs)
+    found: list[Comparison] = []
+    for operator in graph.operators:
+        for name in operator.outputs:
+            old, new = source.tensors.get(name), graph.tensors[name]
+            is_kept = old is not None and (old.shape, old.dtype) == (new.shape, new.dtype)
+            expected = before[name] if is_kept else reference[name]
+            one = compare(name, "reference", made[name], expected)
+            found.append(replace(one, operator=operator.name, absorbed=operator.absorbed))
+    return found
 
 
 def operator_figures(lowered: Lowered, counts: RunCounts | None) -> tuple[OperatorFigures, ...]:
