@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from uhost import driver, solutions
+from uhost import driver
 from uhost.numerics import requantization
 from uhost.resources import bundled_model, cache_folder
 from uhost.solutions import remembered
@@ -97,7 +97,7 @@ def test_nothing_is_left_when_a_file_cannot_be_put_in_place(
     def refuse(self: Path, target: Path) -> Path:
         raise OSError("no space left")
 
-    monkeypatch.setattr(solutions.Path, "replace", refuse)
+    monkeypatch.setattr(Path, "replace", refuse)
     oracle = Oracle(Answer(7, b""))
     assert oracle.ask() == oracle.answer
     assert files() == []
@@ -138,11 +138,13 @@ def test_a_model_compiles_to_the_same_bytes_with_old_answers(
 
 def test_a_remembered_form_is_the_one_that_was_found() -> None:
     stairs = requantization.Staircase(
-        *(np.array(n, np.int64) for n in ([1 << 30, 1500000000], [8, 9])),
-        -128,
-        -128,
-        127,
-        *(np.array(n, np.int64) for n in ([-40000, -9000], [41000, 8000])),
+        multipliers=np.array([1 << 30, 1500000000]),
+        right_shifts=np.array([8, 9]),
+        zero_point=-128,
+        low=-128,
+        high=127,
+        lowest_sums=np.array([-40000, -9000]),
+        highest_sums=np.array([41000, 8000]),
     )
     forms = [requantization.rectified_form(stairs, np.array([1, 0])) for _ in range(2)]
     one, other = forms

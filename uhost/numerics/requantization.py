@@ -146,13 +146,15 @@ def rectified_form(stairs: Staircase, left_shifts: Integers) -> RectifiedForm | 
         if form is None:
             return None
         columns = (form.multipliers, form.addends, form.bias_changes)
-        return _Numbers(*(one.astype("<i8").tobytes() for one in columns), form.shift)
+        multipliers, addends, changes = (one.astype("<i8").tobytes() for one in columns)
+        return _Numbers(multipliers, addends, changes, form.shift)
 
     found = remembered(rectified_form, question, _Numbers | None, solve)
     if found is None:
         return None
-    columns = (found.multipliers, found.addends, found.bias_changes)
-    return RectifiedForm(*(np.frombuffer(c, "<i8").astype(np.int64) for c in columns), found.shift)
+    stored = (found.multipliers, found.addends, found.bias_changes)
+    multipliers, addends, changes = (np.frombuffer(one, "<i8").astype(np.int64) for one in stored)
+    return RectifiedForm(multipliers, addends, changes, found.shift)
 
 
 def _searched(stairs: Staircase, left_shifts: Integers) -> RectifiedForm | None:
