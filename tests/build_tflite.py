@@ -196,7 +196,8 @@ def from_graph(graph: Graph) -> bytes:
     """Returns a `.tflite` file that computes what `graph` computes.
 
     Operands folded into attributes (shapes, paddings, axes) become constants again.
-    Raises `ValueError` for an operator that is uint8 in its file, and for padding that the format's SAME and VALID cannot express.
+    Raises `ValueError` for an operator that is uint8 in its file, and for padding that the
+    format's SAME and VALID cannot express.
     """
     tensors = dict(graph.tensors)
     nodes = []
