@@ -40,8 +40,8 @@ def why_not(kind: str, example: Example) -> str:
         return "LiteRT ends the process"
     try:
         from_graph(graph)
-    except ValueError:
-        return "its padding is neither SAME nor VALID"
+    except ValueError as error:
+        return str(error)
     return ""
 
 
