@@ -43,6 +43,7 @@ OPTION_TABLES = {
     "FULLY_CONNECTED": "FullyConnectedOptions",
     "MAX_POOL_2D": "Pool2DOptions",
     "MEAN": "ReducerOptions",
+    "MUL": "MulOptions",
     "PAD": "PadOptions",
     "PADV2": "PadV2Options",
     "QUANTIZE": "QuantizeOptions",
