@@ -36,6 +36,7 @@ DIFFERENCES: dict[tuple[str, str], str] = {
     ("add", "int32_relu6"): "the fused activation is dropped",
     ("add", "int64"): "refused at run time",
     ("depthwise_conv_2d", "int16_narrow"): "a 32-bit bias read as 64-bit",
+    ("transpose_conv", "int16_narrow"): "a 32-bit bias read as 64-bit",
     ("pad", "int64"): "refused at run time",
     ("quantize", "float32_to_uint8"): "refused at run time",
     ("relu6", "int8_requantize"): "integers are copied unscaled",
