@@ -177,7 +177,7 @@ def test_verbs_named_in_messages_exist() -> None:
         for path in (ROOT / "uhost").rglob("*.py")
         for verb in re.findall(r"`uhost ([a-z_]+)", path.read_text())
     }
-    assert ("_frontend.py", "ops") in named or ("_import.py", "ops") in named
+    assert ("_unsupported.py", "ops") in named
     assert not [(file, verb) for file, verb in named if verb not in COMMANDS]
 
 
@@ -212,8 +212,8 @@ def test_readme_lists_runners_and_toolchains(registry: Registry[Any], row: str) 
 
 
 def test_documents_count_the_operators() -> None:
-    assert len(OPERATORS.names()) == 15
-    assert "| operators | fifteen," in DOCUMENTS["README.md"]
+    assert len(OPERATORS.names()) > 15
+    assert "| operators | those of `uhost ops`," in DOCUMENTS["README.md"]
     assert "with fifteen operators" in " ".join(DOCUMENTS["CHANGELOG.md"].split())
 
 

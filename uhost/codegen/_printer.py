@@ -11,6 +11,7 @@ from uhost.codegen.environment import render, render_include
 from uhost.codegen.literals import c_type, float_literal, rows
 from uhost.codegen.lowered import Lowered, Params, key_of, pack_params
 from uhost.codegen.names import Names, comment
+from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.ir.tensor import Array, Tensor
 from uhost.kernels._kernel import KernelCall, Parameter
@@ -20,7 +21,10 @@ from uhost.planner.plan import MemoryPlan
 _WIDEST = 96
 _LONGEST_LABEL = 48
 # What the templates call their own functions and variables.
-_OWN_WORDS = ("is_aligned", "is_weights_of", "arena", "memory", "weights", "params", "index")
+_OWN_WORDS = (
+    *("is_aligned", "is_weights_of", "fill", "copy_initial"),
+    *("arena", "memory", "weights", "params", "index"),
+)
 _WIDEST_CALL = 90  # it is indented by 8 in one place
 
 _DTYPE_MACROS = {
@@ -76,6 +80,7 @@ class Printer:
         for lowered in models:
             for word in _words_of(lowered):
                 self._names.reserve(word)
+        self._lowered = tuple(models)
         self._models = [self._model(lowered) for lowered in models]
         self._includes = sorted(
             {i for m in models for s in m.selections.values() for i in s.call.includes}
@@ -99,6 +104,11 @@ class Printer:
                 for name, array in self.arrays.items()
             ],
             "constant_bytes": sum(a.nbytes for a in self.arrays.values()),
+            "uses_bool": any(
+                m.graph.tensors[name].dtype is DType.BOOL
+                for m in self._lowered
+                for name in (*m.graph.inputs, *m.graph.outputs)
+            ),
             "includes": [render_include(name) for name in self._includes],
             "functions": self._bodies,
         }
@@ -120,12 +130,33 @@ class Printer:
             "declare_run_operator": self._run_operator(lowered.identifier, "arena"),
             "uses_arena": bool(lowered.selections),
             "steps": [self._step(lowered, params, i) for i in range(len(graph.operators))],
+            "state_bytes": plan.state_bytes,
+            "resets": self._resets(lowered),
         }
 
     def _run_operator(self, model: str, arena: str) -> str:
         params = "" if self._link_params else ", const void *params"
         name = f"enum {model}_status {model}_run_operator"
         return _wrap(f"{name}(void *{arena}{params}, uint32_t index)")
+
+    def _resets(self, lowered: Lowered) -> list[dict[str, object]]:
+        """Returns what puts each state back: one byte repeated, or a copy of a constant."""
+        stored = lowered.initial_values()
+        prefix = f"{lowered.identifier}_" if self._several else ""
+        resets: list[dict[str, object]] = []
+        for number, (name, values) in enumerate(lowered.graph.states.items()):
+            reset: dict[str, object] = {
+                "label": _label(name),
+                "offset": lowered.plan.offset(name),
+                "size_bytes": values.nbytes,
+                "byte": values.tobytes()[0],
+                "constant": "",
+            }
+            if name in stored:
+                text = f"{prefix}state_{number}_initial"
+                reset["constant"] = self._constant(text, values, values.itemsize)
+            resets.append(reset)
+        return resets
 
     def _step(self, lowered: Lowered, params: Params | None, index: int) -> dict[str, object]:
         operator = lowered.graph.operators[index]
@@ -201,7 +232,7 @@ def _words_of(lowered: Lowered) -> Iterator[str]:
     """Yields the identifiers that `model.h` and `model.c` make of a model's name."""
     name, graph = lowered.identifier, lowered.graph
     yield name
-    for suffix in ("run", "run_operator", "status", "params_header"):
+    for suffix in ("run", "run_operator", "reset", "status", "params_header"):
         yield f"{name}_{suffix}"
     for direction, tensors in (("input", graph.inputs), ("output", graph.outputs)):
         for index in range(len(tensors)):

@@ -15,7 +15,8 @@ from uhost.ops._op import OPERATORS, checked
 class FoldConstants:
     """Replaces operators on constants by their results, which the exact reference gives.
 
-    An operator that makes an output of the graph stays: an output is memory that is written.
+    An operator that makes an output of the graph or writes a state stays: both are memory
+    that is written.
     """
 
     opt_level: ClassVar[int] = 1
@@ -31,12 +32,16 @@ def _fold(graph: Graph) -> Graph:
     kept: list[Operator] = []
     for operator in graph.operators:
         sources = [tensors[name] for name in operator.inputs if name]
-        is_output = any(name in graph.outputs for name in operator.outputs)
-        if is_output or not sources or not all(t.is_constant for t in sources):
+        is_output = any(name in graph.outputs or name in graph.states for name in operator.outputs)
+        if (
+            is_output
+            or not sources
+            or not all(t.is_constant or not OPERATORS[operator.kind].reads_values for t in sources)
+        ):
             kept.append(operator)
             continue
         bound = replace(graph, tensors=tensors).bind(operator)
-        arrays = [tensors[name].constant() if name else None for name in operator.inputs]
+        arrays = [tensors[name].values if name else None for name in operator.inputs]
         results = OPERATORS[operator.kind].reference(bound, arrays)
         for name, result in zip(operator.outputs, results, strict=True):
             tensors[name] = replace(tensors[name], values=checked(tensors[name], result))

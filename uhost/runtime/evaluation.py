@@ -115,13 +115,16 @@ def measure(
     *,
     layers: bool = False,
     count: bool = True,
+    reset_each: bool = False,
     progress: Progress = lambda text: None,
     then: Callable[[GraphModule], object] = lambda executor: None,
 ) -> Evaluation:
     """Returns the figures of model `index`, its `samples` run in order without a reset.
 
+    `reset_each` puts the states of the model to their initial values before every sample.
     Outputs are compared with what a sample expects. With `layers`, every tensor of the
-    first sample is compared with the numpy reference as well. With `count`, the first
+    first sample is compared with the numpy reference as well; of a model with states, those
+    of every sample, as each depends on the ones before. With `count`, the first
     sample's instructions are counted where the runner can. `then` gets the executor after
     the last sample, before it is closed.
     """
@@ -134,11 +137,14 @@ def measure(
     cycles: int | None = None
     if layers:
         progress("comparing every layer")
+        chosen = samples if graph.states else samples[:1]
         with start(built, device, index) as executor:
-            comparisons += compare_layers(executor, graph, samples[0])
+            comparisons += compare_layers(executor, graph, chosen, reset_each=reset_each)
     with start(built, device, index) as executor:
         for number, sample in enumerate(samples):
             progress(f"running sample {number + 1} of {len(samples)}")
+            if reset_each:
+                executor.reset()
             for index, value in sample.inputs.items():
                 executor.set_input(index, value)
             if number == 0 and count:
@@ -163,13 +169,41 @@ def measure(
     return _figures(built, lowered, device, counts, cycles, stacks, comparisons, outputs)
 
 
-def compare_layers(executor: GraphModule, graph: Graph, sample: Sample) -> list[Comparison]:
-    """Returns every tensor the executor makes of `sample`, compared with the reference."""
-    for index, value in sample.inputs.items():
-        executor.set_input(index, value)
-    made = executor.run_layers()
-    reference = evaluate(graph, {n: sample.inputs[i] for i, n in enumerate(graph.inputs)})
-    return [compare(name, "reference", made[name], reference[name]) for name in made]
+def compare_layers(
+    executor: GraphModule, graph: Graph, samples: Sequence[Sample], *, reset_each: bool = False
+) -> list[Comparison]:
+    """Returns every tensor the executor makes of `samples`, compared with the reference.
+
+    The states of both go from sample to sample. One comparison per tensor: of several
+    samples the worst.
+    """
+    worst: dict[str, Comparison] = {}
+    states = graph.states
+    for sample in samples:
+        if reset_each:
+            executor.reset()
+            states = graph.states
+        for index, value in sample.inputs.items():
+            executor.set_input(index, value)
+        made = executor.run_layers()
+        feeds = {name: sample.inputs[i] for i, name in enumerate(graph.inputs)}
+        reference = evaluate(graph, feeds, states)
+        states = {name: reference[name] for name in states}
+        for name in made:
+            found = compare(name, "reference", made[name], reference[name])
+            worst[name] = _worse(worst.get(name, found), found)
+    return list(worst.values())
+
+
+def _worse(one: Comparison, two: Comparison) -> Comparison:
+    """Returns what holds of both comparisons of one tensor."""
+    return Comparison(
+        one.tensor,
+        one.source,
+        one.exact and two.exact,
+        one.matches and two.matches,
+        float(np.maximum(one.max_difference, two.max_difference)),
+    )
 
 
 def operator_figures(lowered: Lowered, counts: RunCounts | None) -> tuple[OperatorFigures, ...]:
