@@ -22,7 +22,7 @@ _WIDEST = 96
 _LONGEST_LABEL = 48
 # What the templates call their own functions and variables.
 _OWN_WORDS = (
-    *("is_aligned", "is_weights_of", "fill", "copy_initial"),
+    *("is_aligned", "is_weights_of", "fill_state", "copy_state"),
     *("arena", "memory", "weights", "params", "index"),
 )
 _WIDEST_CALL = 90  # it is indented by 8 in one place

@@ -34,7 +34,7 @@ static bool is_aligned(const void *memory, uint32_t alignment)
     return memory != 0 && (uintptr_t)memory % alignment == 0;
 }
 
-static void fill(uint8_t *to, uint8_t value, uint32_t size)
+static void fill_state(uint8_t *to, uint8_t value, uint32_t size)
 {
     for (uint32_t i = 0; i < size; i++) {
         to[i] = value;
@@ -50,7 +50,7 @@ enum int8_status int8_reset(void *memory)
     }
 
     /* state */
-    fill(arena + 0, 0, 10);
+    fill_state(arena + 0, 0, 10);
 
     return INT8_OK;
 }

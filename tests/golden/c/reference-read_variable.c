@@ -40,7 +40,7 @@ static bool is_aligned(const void *memory, uint32_t alignment)
     return memory != 0 && (uintptr_t)memory % alignment == 0;
 }
 
-static void copy_initial(uint8_t *to, const void *from, uint32_t size)
+static void copy_state(uint8_t *to, const void *from, uint32_t size)
 {
     for (uint32_t i = 0; i < size; i++) {
         to[i] = ((const uint8_t *)from)[i];
@@ -56,7 +56,7 @@ enum int8_status int8_reset(void *memory)
     }
 
     /* state */
-    copy_initial(arena + 0, state_0_initial, 6);
+    copy_state(arena + 0, state_0_initial, 6);
 
     return INT8_OK;
 }
