@@ -12,6 +12,8 @@ RUNS = ("lowest", "highest", "random 1", "random 2", "random 3")
 
 def draw(tensor: Tensor, run: str, random: np.random.Generator) -> Array:
     if tensor.dtype is DType.BOOL:
+        if run in ("lowest", "highest"):
+            return np.full(tensor.shape, run == "highest")
         return random.integers(0, 2, tensor.shape).astype(np.bool_)
     if not tensor.dtype.is_integer:
         if run in ("lowest", "highest"):

@@ -35,9 +35,12 @@ def why_not(kind: str, example: Example) -> str:
 
 
 DIFFERENCES: dict[tuple[str, str], str] = {
+    ("add", "int32_relu6"): "the fused activation is dropped",
+    ("add", "int64"): "refused at run time",
     ("depthwise_conv_2d", "int16_narrow"): "a 32-bit bias read as 64-bit",
     ("pack", "uint8"): "no such type",
     ("pack", "bool"): "no such type",
+    ("pad", "int64"): "refused at run time",
     ("quantize", "float32_to_uint8"): "refused at run time",
     ("relu6", "int8_requantize"): "integers are copied unscaled",
     ("relu6", "int8_requantize_wider"): "integers are copied unscaled",

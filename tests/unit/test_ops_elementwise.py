@@ -84,8 +84,13 @@ def test_add_refusals() -> None:
     a = quantized("a", (2, 3), 0.1, 0)
     output = quantized("o", (2, 3), 0.1, 0)
     add = AddAttributes()
-    whole = Tensor("w", (2, 3), DType.INT32)
-    assert refusal(bind("add", add, whole, whole, whole)) == "'w' is int32, not int8 or float32"
+    flags = Tensor("w", (2, 3), DType.BOOL)
+    assert (
+        refusal(bind("add", add, flags, flags, flags))
+        == "'w' is bool, not int8 or int16 or int32 or int64 or float32"
+    )
+    offset = quantized("i", (2, 3), 0.1, 4, DType.INT16)
+    assert refusal(bind("add", add, offset, offset, offset)) == "'i' is int16 with a zero point"
     assert (
         refusal(bind("add", add, a, real("r", (2, 3)), output)) == "'r' is float32 but 'a' is int8"
     )

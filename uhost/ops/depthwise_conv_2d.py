@@ -188,4 +188,5 @@ OPERATOR = OperatorKind(
     interval=_interval,
     operands=lambda bound: (bound.input(0),),
     is_channelwise=lambda bound: bound.input(1).shape[3] == bound.input(0).shape[3],
+    is_expansion=lambda bound: bound.input(0).shape[3] == 1 < bound.input(1).shape[3],
 )

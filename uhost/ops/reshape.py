@@ -109,6 +109,7 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"RESHAPE": _import_tflite}},
     examples=_examples,
     is_view=True,
+    is_copy=lambda bound: True,
     interval=_interval,
     is_channelwise=_keeps_channels,
 )

@@ -54,5 +54,5 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"SHAPE": _import_tflite}},
     examples=_examples,
-    reads_values=False,
+    reads_shapes=True,
 )

@@ -55,6 +55,8 @@ def evaluation_record(evaluation: Evaluation) -> dict[str, Any]:
                 "exact": c.exact,
                 "matches": c.matches,
                 "max_difference": c.max_difference,
+                "operator": c.operator or None,
+                "absorbed": [asdict(one) for one in c.absorbed],
             }
             for c in evaluation.comparisons
         ],

@@ -104,21 +104,27 @@ def verdict(evaluation: Evaluation) -> Text:
         )
     wrong = [c for c in compared if not c.matches]
     first = wrong[0]
+    of = f" of {first.title}" if first.operator else ""
     return Text(
         f"matches the reference: NO. {len(wrong)} of {len(compared)} tensors differ; the first "
-        f"is '{first.tensor}' ({first.source}), by {first.max_difference:g}",
+        f"is '{first.tensor}'{of} ({first.source}), by {first.max_difference:g}",
         style="bold red",
     )
 
 
 def comparisons(evaluation: Evaluation) -> Table:
     """Returns one line per compared tensor."""
-    made = table(
-        "tensor", "compared with", "result", "largest difference", right=("largest difference",)
-    )
+    headers = ("tensor", "made by", "compared with", "result", "largest difference")
+    made = table(*headers, right=headers[-1:])
     for one in evaluation.comparisons:
         result = "exact" if one.exact else "within tolerance" if one.matches else "DIFFERENT"
-        made.add_row(short_name(one.tensor), one.source, result, f"{one.max_difference:g}")
+        made.add_row(
+            short_name(one.tensor),
+            one.title or "-",
+            one.source,
+            result,
+            f"{one.max_difference:g}",
+        )
     return made
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from uhost.codegen.lowered import Lowered
-from uhost.ir.graph import Graph
+from uhost.ir.graph import Absorbed, Graph, operator_title
 from uhost.ir.tensor import Array
 from uhost.ops._op import OPERATORS, evaluate
 from uhost.runners._runner import RunCounts
@@ -27,13 +27,25 @@ Progress = Callable[[str], None]
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """One tensor compared: `exact` bit for bit; `matches` exact, or for floats within
-    1e-6 + 1e-5 · max|reference|."""
+    1e-6 + 1e-5 · max|reference|.
+
+    `operator` is what made it, "" where it was read after a whole run. `absorbed` are the
+    source's operators that this one does as well, with the tensors inside the chain: they are
+    not made, and compared here, at its end.
+    """
 
     tensor: str
     source: str
     exact: bool
     matches: bool
     max_difference: float
+    operator: str = ""
+    absorbed: tuple[Absorbed, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The operator, and what it does as well."""
+        return operator_title(self.operator, self.absorbed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +151,8 @@ def measure(
         progress("comparing every layer")
         chosen = samples if graph.states else samples[:1]
         with start(built, device, index) as executor:
-            comparisons += compare_layers(executor, graph, chosen, reset_each=reset_each)
+            source = built.compiled.models[index].source.graph
+            comparisons += compare_layers(executor, graph, chosen, source, reset_each=reset_each)
     with start(built, device, index) as executor:
         for number, sample in enumerate(samples):
             progress(f"running sample {number + 1} of {len(samples)}")
@@ -170,39 +183,53 @@ def measure(
 
 
 def compare_layers(
-    executor: GraphModule, graph: Graph, samples: Sequence[Sample], *, reset_each: bool = False
+    executor: GraphModule,
+    graph: Graph,
+    samples: Sequence[Sample],
+    source: Graph,
+    *,
+    reset_each: bool = False,
 ) -> list[Comparison]:
     """Returns every tensor the executor makes of `samples`, compared with the reference.
 
-    The states of both go from sample to sample. One comparison per tensor: of several
-    samples the worst.
+    `graph` is what was compiled, `source` what it was before the passes. A tensor that is
+    still what it was is compared with the reference of the source, which proves the passes
+    as well; one that lost channels or is new, with that of the graph. The states of all
+    three go from sample to sample. One comparison per tensor: of several samples the worst.
     """
-    worst: dict[str, Comparison] = {}
-    states = graph.states
+    worst: dict[tuple[str, str], Comparison] = {}
+    states, source_states = graph.states, source.states
     for sample in samples:
         if reset_each:
             executor.reset()
-            states = graph.states
+            states, source_states = graph.states, source.states
         for index, value in sample.inputs.items():
             executor.set_input(index, value)
         made = executor.run_layers()
-        feeds = {name: sample.inputs[i] for i, name in enumerate(graph.inputs)}
-        reference = evaluate(graph, feeds, states)
+        inputs = {name: sample.inputs[i] for i, name in enumerate(graph.inputs)}
+        reference = evaluate(graph, inputs, states)
+        before = evaluate(source, inputs, source_states)
         states = {name: reference[name] for name in states}
-        for name in made:
-            found = compare(name, "reference", made[name], reference[name])
-            worst[name] = _worse(worst.get(name, found), found)
+        source_states = {name: before[name] for name in source_states}
+        for operator in graph.operators:
+            for name in operator.outputs:
+                old, new = source.tensors.get(name), graph.tensors[name]
+                is_kept = old is not None and (old.shape, old.dtype) == (new.shape, new.dtype)
+                expected = before[name] if is_kept else reference[name]
+                one = compare(name, "reference", made[name], expected)
+                one = replace(one, operator=operator.name, absorbed=operator.absorbed)
+                key = (operator.name, name)
+                worst[key] = _worse(worst.get(key, one), one)
     return list(worst.values())
 
 
 def _worse(one: Comparison, two: Comparison) -> Comparison:
     """Returns what holds of both comparisons of one tensor."""
-    return Comparison(
-        one.tensor,
-        one.source,
-        one.exact and two.exact,
-        one.matches and two.matches,
-        float(np.maximum(one.max_difference, two.max_difference)),
+    return replace(
+        one,
+        exact=one.exact and two.exact,
+        matches=one.matches and two.matches,
+        max_difference=float(np.maximum(one.max_difference, two.max_difference)),
     )
 
 
