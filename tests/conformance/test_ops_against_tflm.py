@@ -29,8 +29,8 @@ def why_not(kind: str, example: Example) -> str:
         return "states are compared run by run"
     try:
         from_graph(example.graph)
-    except ValueError:
-        return "its padding is neither SAME nor VALID"
+    except ValueError as error:
+        return str(error)
     return DIFFERENCES.get((kind, example.name), "") or DIFFERENCES.get((kind, ""), "")
 
 

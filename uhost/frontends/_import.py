@@ -128,6 +128,8 @@ class _GraphUnderWay:
                 raise self._malformed(
                     f"tensor '{tensor.name}' is read before anything writes it", node.place
                 )
+        if node.from_uint8 and not kind.takes_uint8:
+            raise UnsupportedNodeError("uint8")
         with _contradictions(node):
             imported = importer(node)
         inputs = tuple(self._keep(tensor) for tensor in imported.inputs)

@@ -34,8 +34,9 @@ def _no_subgraphs(index: int) -> Graph:
 class Node:
     """One operator of a model file; a `SourceNode` once its tensors are known to be sound.
 
-    `operator` is its name in the format, `place` says where it is in the file. `subgraph`
-    returns another graph of the file.
+    `operator` is its name in the format, `place` says where it is in the file. With
+    `from_uint8` its int8 tensors are uint8 in the file (`uhost.frontends._uint8`).
+    `subgraph` returns another graph of the file.
     """
 
     index: int
@@ -44,6 +45,7 @@ class Node:
     declared_outputs: tuple[Declared, ...]
     options: Any
     place: str
+    from_uint8: bool = False
     subgraph: Callable[[int], Graph] = _no_subgraphs
 
     @property

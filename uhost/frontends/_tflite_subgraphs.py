@@ -27,6 +27,7 @@ from uhost.frontends._tflite_variables import (
     called_subgraphs,
     initial_subgraph,
 )
+from uhost.frontends._uint8 import recentre, recentre_state, recentred
 from uhost.ir.graph import Graph
 from uhost.ops._op import evaluate
 
@@ -109,7 +110,10 @@ class Subgraphs:
             values = evaluate(graph, {})
         except VerifyError as error:
             raise MalformedModelError(error.what, where=place, fix=INCONSISTENT) from error
-        self._variables.initial.update({name: values[name] for name in graph.states})
+        for name in graph.states:
+            found, before = values[name], self._variables.initial[name]
+            is_uint8 = found.dtype != before.dtype
+            self._variables.initial[name] = recentred(found) if is_uint8 else found
 
     def _pick(self, table: TensorTable) -> Callable[[int, str], Declared]:
         def tensor(index: int, where: str) -> Declared:
@@ -134,13 +138,17 @@ class Subgraphs:
         place = self._place(index)
         subgraph, sources, table = self._subgraph(index), self._read(index), self._table(index)
         tensor = self._pick(table)
-        nodes = [
-            replace(node, subgraph=lambda callee: self._graph(callee, is_model=False))
-            for node in self._variables.resolve(sources, tensor)
-        ]
         inputs = [tensor(i, f"{place}, inputs") for i in integers(subgraph.InputsAsNumpy())]
         outputs = [tensor(i, f"{place}, outputs") for i in integers(subgraph.OutputsAsNumpy())]
-        states = self._variables.states(table)
+        resolved = list(self._variables.resolve(sources, tensor))
+        nodes = [
+            replace(node, subgraph=lambda callee: self._graph(callee, is_model=False))
+            for node in recentre(resolved, inputs, outputs)
+        ]
+        states = {
+            name: recentre_state(state, values)
+            for name, (state, values) in self._variables.states(table).items()
+        }
         name = self._name if is_model else f"{self._name}_{index}"
         graph = import_nodes(
             name, self._form, nodes, inputs, outputs, table.dynamic, states, is_model=is_model

@@ -65,4 +65,5 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"ASSIGN_VARIABLE": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
 )

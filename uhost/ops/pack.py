@@ -75,4 +75,5 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"PACK": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
 )

@@ -68,5 +68,6 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"READ_VARIABLE": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
     is_view=True,
 )

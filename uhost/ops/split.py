@@ -48,4 +48,5 @@ OPERATOR = OperatorKind(
     reference=split_reference,
     importers={"tflite": {"SPLIT": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
 )

@@ -53,4 +53,5 @@ OPERATOR = OperatorKind(
     reference=split_reference,
     importers={"tflite": {"SPLIT_V": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
 )

@@ -204,4 +204,5 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"STRIDED_SLICE": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
 )
