@@ -52,3 +52,7 @@ class DType(enum.Enum):
 
     def __str__(self) -> str:
         return self.value
+
+
+COMPUTED = tuple(dtype for dtype in DType if dtype is not DType.FLOAT16)
+"""The types that operators compute with."""
