@@ -43,11 +43,17 @@ OPTION_TABLES = {
     "FULLY_CONNECTED": "FullyConnectedOptions",
     "MAX_POOL_2D": "Pool2DOptions",
     "MEAN": "ReducerOptions",
+    "MUL": "MulOptions",
     "PAD": "PadOptions",
     "PADV2": "PadV2Options",
     "QUANTIZE": "QuantizeOptions",
     "RESHAPE": "ReshapeOptions",
+    "PACK": "PackOptions",
+    "SHAPE": "ShapeOptions",
     "SOFTMAX": "SoftmaxOptions",
+    "SPLIT": "SplitOptions",
+    "SPLIT_V": "SplitVOptions",
+    "STRIDED_SLICE": "StridedSliceOptions",
 }
 OPERATOR_VERSIONS = {"DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 4, "CONV_2D": 3, "QUANTIZE": 2}
 
@@ -196,7 +202,8 @@ def from_graph(graph: Graph) -> bytes:
     """Returns a `.tflite` file that computes what `graph` computes.
 
     Operands folded into attributes (shapes, paddings, axes) become constants again.
-    Raises `ValueError` for padding that the format's SAME and VALID cannot express.
+    Raises `ValueError` for an operator that is uint8 in its file, and for padding that the
+    format's SAME and VALID cannot express.
     """
     tensors = dict(graph.tensors)
     nodes = []
@@ -209,6 +216,8 @@ def from_graph(graph: Graph) -> bytes:
             dtype = DType(str(values.dtype))
             tensors[name] = Tensor(name, values.shape, dtype, quantization, values)
             names.append(name)
+        if code == "SPLIT":
+            names.reverse()  # the axis comes first
         nodes.append(Node(code, tuple(names), tuple(t.name for t in bound.outputs), options))
     return build(list(tensors.values()), nodes, graph.inputs, graph.outputs)
 
@@ -216,6 +225,8 @@ def from_graph(graph: Graph) -> bytes:
 def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[str, Array]]]:
     """Returns builtin name, options and folded operands of `bound`."""
     at = bound.attributes
+    if getattr(at, "unsigned", False):
+        raise ValueError(f"{bound.name} is uint8 in its file")
     code = bound.kind.upper()
     options: dict[str, Any] = {}
     operands: list[tuple[str, Array]] = []
@@ -230,12 +241,24 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
         operands = [("axes", np.array(at.axes, np.int32))]
     elif code == "FULLY_CONNECTED":
         options["KeepNumDims"] = at.keep_dims
+    elif code == "PACK":
+        options |= {"Axis": at.axis, "ValuesCount": len(bound.inputs)}
+    elif code == "SHAPE":
+        options["OutType"] = TENSOR_TYPES[bound.output.dtype]
+    elif code == "STRIDED_SLICE":
+        operands, options = _strided_slice(at)
+    elif code == "SPLIT":
+        options["NumSplits"] = len(at.sizes)
+        operands = [("axis", np.array(at.axis, np.int32))]
+    elif code == "SPLIT_V":
+        options["NumSplits"] = len(at.sizes)
+        operands = [("sizes", np.array(at.sizes, np.int32)), ("axis", np.array(at.axis, np.int32))]
     elif code == "CONCATENATION":
         options["Axis"] = at.axis
     elif code == "PAD":
         pads = np.array([at.before, at.after], np.int32).T.copy()
         operands = [("paddings", pads)]
-        default = bound.output.zero_point if bound.output.dtype is DType.INT8 else 0
+        default = bound.output.zero_point if bound.output.dtype.size_bytes == 1 else 0
         if at.value != default:
             code = "PADV2"
             operands.append(("value", np.array([at.value], bound.output.dtype.numpy)))
@@ -246,6 +269,29 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
     if code in ("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"):
         options |= _window(bound)
     return code, options, operands
+
+
+def _strided_slice(at: Any) -> tuple[list[tuple[str, Array]], dict[str, Any]]:
+    """Returns the operands and options of a slice."""
+    options = {"EndMask": 0, "ShrinkAxisMask": 0, "NewAxisMask": 0}
+    entries: list[tuple[int, int, int]] = []
+    shape = list(at.shape)
+    for start, step, count in zip(at.start, at.step, at.count, strict=True):
+        while shape and shape[0] != count and shape[0] == 1:
+            options["NewAxisMask"] |= 1 << len(entries)
+            entries.append((0, 0, 1))
+            shape.pop(0)
+        if shape and shape[0] == count:
+            shape.pop(0)
+        else:
+            options["ShrinkAxisMask"] |= 1 << len(entries)
+        end = start + step * count
+        if end < 0:
+            options["EndMask"] |= 1 << len(entries)
+        entries.append((start, end, step))
+    operands = np.array(entries, np.int32).T
+    named = zip(("begin", "end", "strides"), operands, strict=True)
+    return [(name, values.copy()) for name, values in named], options
 
 
 def _window(bound: BoundOperator[Any]) -> dict[str, Any]:

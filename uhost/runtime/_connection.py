@@ -40,11 +40,18 @@ class Connection(Protocol):
     def run_operator(self, index: int, timeout_s: float) -> OperatorCost:
         """Runs one operator; returns what it took where that can be measured."""
 
+    def reset(self) -> None:
+        """Puts the model's states back to their initial values."""
+
     def watch(self) -> None:
         """Counts the instructions of the next runs, where that is possible."""
 
     def counts(self) -> RunCounts | None:
         """Returns the last watched run's instruction counts; None where none were counted."""
+
+    @property
+    def why_uncounted(self) -> str:
+        """Why instructions cannot be counted; "" where they can."""
 
     def close(self) -> None:
         """Ends the connection and releases what it holds."""
@@ -84,6 +91,10 @@ class RemoteConnection:
         """Runs one operator on the device."""
         return OperatorCost(self._session.run_operator(self._index, index, timeout_s=timeout_s))
 
+    def reset(self) -> None:
+        """Puts the model's states on the device back to their initial values."""
+        self._session.reset(self._index)
+
     def watch(self) -> None:
         """Counts the instructions of the next runs, where the runner can."""
         if isinstance(self._transport, CountsInstructions):
@@ -94,6 +105,13 @@ class RemoteConnection:
         if isinstance(self._transport, CountsInstructions):
             return self._transport.counts()
         return None
+
+    @property
+    def why_uncounted(self) -> str:
+        """Why instructions cannot be counted; "" where they can."""
+        if isinstance(self._transport, CountsInstructions):
+            return self._transport.why_uncounted
+        return "this runner does not count instructions"
 
     def close(self) -> None:
         """Ends the session, and stops the simulator or closes the port."""
