@@ -38,6 +38,7 @@ DIFFERENCES: dict[tuple[str, str], str] = {
     ("add", "int32_relu6"): "the fused activation is dropped",
     ("add", "int64"): "refused at run time",
     ("depthwise_conv_2d", "int16_narrow"): "a 32-bit bias read as 64-bit",
+    ("transpose_conv", "int16_narrow"): "a 32-bit bias read as 64-bit",
     ("pack", "uint8"): "no such type",
     ("pack", "bool"): "no such type",
     ("pad", "int64"): "refused at run time",
