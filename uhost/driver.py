@@ -270,8 +270,13 @@ def lower(
     views = view_operators(graph)
     selections = select(graph, config.targets, views, forced or {})
     scratch = {name: s.call.scratch_bytes for name, s in selections.items()}
+    overlaps = {
+        name: [(o.input, o.least, o.most) for o in s.call.overlaps]
+        for name, s in selections.items()
+    }
     pool = pool or config.usable_workspace_pools()[0]
-    plan = plan_memory(graph, views, scratch, pool, config.executor.alignment_bytes)
+    alignment_bytes = config.executor.alignment_bytes
+    plan = plan_memory(graph, views, scratch, pool, alignment_bytes, overlaps)
     return Lowered(graph, selections, plan)
 
 

@@ -27,11 +27,43 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class Overlap:
+    """Leave for two blocks to share bytes in the step that reads one last and writes the other.
+
+    `read` may begin `least` to `most` bytes behind the first byte of `written`, both
+    included; None is no limit.
+    """
+
+    read: str
+    written: str
+    least: int | None = None
+    most: int | None = None
+
+    def allows(self, displacement: int) -> bool:
+        """True if `read` may begin so many bytes behind `written`."""
+        return (self.least is None or self.least <= displacement) and (
+            self.most is None or displacement <= self.most
+        )
+
+    def most_shared(self, read_bytes: int, written_bytes: int) -> int:
+        """Returns the largest number of bytes that blocks of these sizes can share."""
+        # Within this range the smaller block lies wholly in the larger one.
+        low, high = sorted((0, written_bytes - read_bytes))
+        shared = min(read_bytes, written_bytes)
+        if self.least is not None and self.least > high:
+            shared -= self.least - high
+        elif self.most is not None and self.most < low:
+            shared -= low - self.most
+        return max(shared, 0)
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryPlan:
     """Block name → offset in the arena; views name the block they lie in.
 
-    `lower_bound_bytes` is the largest sum of bytes live at one step: no plan of
-    disjoint blocks can be smaller.
+    `overlaps` are the pairs of blocks that may share bytes though both live at a step.
+    `lower_bound_bytes` is the largest sum of bytes live at one step, less what they can
+    share: no plan can be smaller.
     """
 
     pool: str
@@ -41,6 +73,7 @@ class MemoryPlan:
     arena_bytes: int
     lower_bound_bytes: int
     alignment_bytes: int
+    overlaps: tuple[Overlap, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "offsets", MappingProxyType(dict(self.offsets)))
@@ -51,7 +84,11 @@ class MemoryPlan:
         return self.offsets[self.views.get(tensor, tensor)]
 
     def verify(self) -> None:
-        """Raises `VerifyError` unless blocks are aligned, inside, and disjoint while live."""
+        """Raises `VerifyError` unless blocks are aligned, inside, and disjoint while live.
+
+        Blocks of an overlap may share bytes at a displacement that it allows.
+        """
+        allowed = {(o.read, o.written): o for o in self.overlaps}
         for block in self.blocks:
             start = self.offsets[block.name]
             if start % self.alignment_bytes:
@@ -63,7 +100,11 @@ class MemoryPlan:
                 if not one.overlaps(two) or not one.size_bytes or not two.size_bytes:
                     continue
                 a, b = self.offsets[one.name], self.offsets[two.name]
-                if a < b + two.size_bytes and b < a + one.size_bytes:
+                if a >= b + two.size_bytes or b >= a + one.size_bytes:
+                    continue
+                forth = allowed.get((one.name, two.name))
+                back = allowed.get((two.name, one.name))
+                if not (forth and forth.allows(a - b)) and not (back and back.allows(b - a)):
                     raise VerifyError(f"'{one.name}' and '{two.name}' share bytes while both live")
 
     def live_at(self, step: int) -> tuple[Block, ...]:

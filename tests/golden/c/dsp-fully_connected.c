@@ -6,7 +6,7 @@
  *
  * For cortex-m7 and other Arm CPUs with the DSP extension.
  *
- * per_tensor: 1 operator, arena of 128 bytes.
+ * per_tensor: 1 operator, arena of 112 bytes.
  * Weights and tables: 624 bytes. No allocation, no global state, no recursion.
  */
 #include "model.h"
@@ -718,7 +718,7 @@ enum per_tensor_status per_tensor_run(void *memory)
     fully_connected(
         (const int8_t *)(arena + 72),
         fully_connected_weights,
-        (int8_t *)(arena + 112),
+        (int8_t *)(arena + 72),
         (uint32_t *)(arena + 0));
 
     return PER_TENSOR_OK;
@@ -736,7 +736,7 @@ enum per_tensor_status per_tensor_run_operator(void *memory, uint32_t index)
         fully_connected(
             (const int8_t *)(arena + 72),
             fully_connected_weights,
-            (int8_t *)(arena + 112),
+            (int8_t *)(arena + 72),
             (uint32_t *)(arena + 0));
         break;
     default:

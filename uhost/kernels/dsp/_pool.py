@@ -7,6 +7,7 @@ from typing import Any
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import KernelCall, Parameter
+from uhost.kernels._overlap import over_windows
 from uhost.numerics.fixed_point import activation_range
 from uhost.ops._pooling import window_axes
 
@@ -34,13 +35,14 @@ def pool_call(
     """Returns the call of a pooling."""
     rows, columns = window_axes(bound)
     lowest, highest = activation_range(bound.attributes.activation.bounds, bound.output)
+    channels = bound.output.shape[3]
     clamped = (lowest, highest) != (-128, 127)
     return KernelCall(
         library="dsp",
         template=template,
         values={
             **values,
-            "channels": bound.output.shape[3],
+            "channels": channels,
             "size": (rows.size, columns.size),
             "window": (rows.window, columns.window),
             "stride": (rows.stride, columns.stride),
@@ -54,4 +56,5 @@ def pool_call(
             Parameter("output", "int8_t *", "output"),
         ),
         includes=("dsp", *includes, *(("dsp_clamp",) if clamped else ())),
+        overlaps=(over_windows(rows, columns, channels, channels, reads_first=False),),
     )

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall, Parameter
+from uhost.kernels._overlap import by_element
 from uhost.numerics.fixed_point import activation_range
 from uhost.ops._op import OPERATORS
 from uhost.ops.add import AddAttributes
@@ -131,6 +132,7 @@ def _lower(bound: BoundOperator[AddAttributes]) -> KernelCall:
             f"dsp_add_eights:shift={form.shift},wide={int(form.wide)}",
             *(("dsp_clamp",) if clamped else ()),
         ),
+        overlaps=(by_element(bound, 0), by_element(bound, 1)),
     )
 
 

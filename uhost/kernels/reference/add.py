@@ -8,6 +8,7 @@ from typing import Any
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels._overlap import by_element
 from uhost.kernels.reference._nest import (
     broadcast_strides,
     headers,
@@ -40,11 +41,17 @@ def _lower(bound: BoundOperator[AddAttributes]) -> KernelCall:
         input_parameter(second, "second", 1),
         output_parameter(output),
     )
+    # An input that is broadcast is read again.
+    sharing = tuple(
+        by_element(bound, index)
+        for index in (0, 1)
+        if bound.input(index).elements == output.elements
+    )
     bounds = bound.attributes.activation.bounds
     if output.dtype is DType.FLOAT32:
         low, high = (f"{limit}f" if math.isfinite(limit) else "" for limit in bounds)
         values |= {"lowest": low, "highest": high}
-        return KernelCall("reference", "add_float32", values, parameters)
+        return KernelCall("reference", "add_float32", values, parameters, overlaps=sharing)
     scaling = add_scaling(bound)
     lowest, highest = activation_range(bounds, output)
     values |= {
@@ -58,7 +65,14 @@ def _lower(bound: BoundOperator[AddAttributes]) -> KernelCall:
         "lowest": lowest,
         "highest": highest,
     }
-    return KernelCall("reference", "add_int8", values, parameters, includes=("requantize",))
+    return KernelCall(
+        "reference",
+        "add_int8",
+        values,
+        parameters,
+        includes=("requantize",),
+        overlaps=sharing,
+    )
 
 
 KERNEL = Kernel(operator="add", supports=takes_anything, lower=_lower)
