@@ -19,7 +19,7 @@ from uhost.toolchain._elf import read_program
 
 _WARNINGS = ("-Wall", "-Wextra", "-Werror")
 COMPILERS = {
-    "arm_gcc": ("arm-none-eabi-gcc", "-mthumb", "-mcpu=cortex-m7"),
+    "arm_gcc": ("arm-none-eabi-gcc", "-mthumb", "-mcpu=cortex-m7", "-fno-schedule-insns"),
     "zig": (
         *(sys.executable, "-m", "ziglang", "cc", "-target", "thumb-freestanding-eabihf"),
         *("-mcpu=cortex_m7", "-fno-sanitize=undefined"),
@@ -150,6 +150,10 @@ class BareKernels:
         for number, register in enumerate(_SAVED):
             assert engine.reg_read(register) == 0x01010101 * number
         return Result(output, self._executed())
+
+    def code_bytes(self, call: KernelCall) -> int:
+        """Returns the size of the call's own function."""
+        return self._symbols[self._names[call.function_key]].size
 
     def _executed(self) -> int:
         return sum(

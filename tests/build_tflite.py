@@ -239,7 +239,11 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
         if at.value != default:
             code = "PADV2"
             operands.append(("value", np.array([at.value], bound.output.dtype.numpy)))
-    elif code in ("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"):
+    if code in ("CONV_2D", "FULLY_CONNECTED"):
+        bias = bound.optional_input(2)
+        if bias is not None and bound.input(0).dtype is DType.INT16:
+            options["QuantizedBiasType"] = TENSOR_TYPES[bias.dtype]
+    if code in ("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"):
         options |= _window(bound)
     return code, options, operands
 

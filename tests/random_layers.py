@@ -1,10 +1,11 @@
-"""Random weighted int8 layers that a variant of the SIMD library is for."""
+"""Random layers that a variant of the SIMD library is for."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
+from random_elementwise import ELEMENTWISE, random_elementwise
 from weighted_layers import PLAIN, Layer, layer
 
 from uhost.errors import MalformedModelError
@@ -46,10 +47,12 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
             style = replace(style, output_zero_point=-128)
     name = f"{stem}_{number}"
     pads = [size(0, 4) if rng.random() < 0.5 else 0 for _ in range(4)]
-    if stem == "fully_connected":
+    if stem.startswith("fully_connected"):
         vectors, depth = (1 if rng.random() < 0.7 else size(2, 5)), size(1, 150)
+        if stem == "fully_connected_uniform":
+            vectors, style = 1, replace(style, per_channel=False)
         vector = FullyConnectedAttributes(activation, keep_dims=False)
-        return layer(stem, vector, (vectors, depth), (size(1, 30), depth), style, name)
+        return layer("fully_connected", vector, (vectors, depth), (size(1, 30), depth), style, name)
     if stem == "conv_2d_pointwise":
         x = (size(1, 2), size(1, 6), size(1, 6), size(1, 70))
         plain = replace(PLAIN, activation=activation)
@@ -103,7 +106,10 @@ def random_calls(stem: str, count: int, seed: int) -> list[tuple[Layer, KernelCa
     while len(found) < count:
         tried += 1
         try:
-            bound = random_layer(stem, rng, tried)
+            if stem in ELEMENTWISE:
+                bound = random_elementwise(stem, rng)
+            else:
+                bound = random_layer(stem, rng, tried)
         except MalformedModelError:  # the window is larger than the padded image
             continue
         if not kernel.supports(bound):

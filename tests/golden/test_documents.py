@@ -17,7 +17,6 @@ from click.testing import CliRunner
 import uhost
 from uhost import errors
 from uhost.cli import COMMANDS, cli
-from uhost.ops._op import OPERATORS
 from uhost.registry import Registry
 from uhost.report.compare import compare_results, comparison_records
 from uhost.report.records import benchmark_record, error_json, evaluation_record
@@ -209,12 +208,6 @@ def test_readme_lists_runners_and_toolchains(registry: Registry[Any], row: str) 
     line = re.search(rf"^\| {row} \|([^|]*)\|", DOCUMENTS["README.md"], flags=re.M)
     assert line
     assert set(re.findall(r"`(\w+)`", line[1])) == set(registry.names())
-
-
-def test_documents_count_the_operators() -> None:
-    assert len(OPERATORS.names()) == 15
-    assert "| operators | fifteen," in DOCUMENTS["README.md"]
-    assert "with fifteen operators" in " ".join(DOCUMENTS["CHANGELOG.md"].split())
 
 
 def test_variables_named_in_documents_are_read() -> None:

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 import pytest
-from weighted_layers import Layer, conv, depthwise
+from weighted_layers import VECTOR, Layer, conv, depthwise, layer
 
 from uhost.codegen.environment import render, render_include
 from uhost.kernels._kernel import library
@@ -29,6 +29,9 @@ LAYERS: dict[str, Layer] = {
     "depthwise_conv_2d": depthwise((1, 5, 5, 6), (1, 5, 2, 6)),
     "depthwise_conv_2d_3x3": depthwise((1, 5, 5, 6), (1, 3, 3, 6), padding=SAME),
     "depthwise_conv_2d_3x3_rectified": depthwise((1, 5, 5, 6), (1, 3, 3, 6), padding=SAME, **RELU),
+    "fully_connected_uniform": layer(
+        "fully_connected", VECTOR, (1, 21), (6, 21), LayerStyle(per_channel=False)
+    ),
 }
 
 

@@ -95,6 +95,7 @@ def scaled(factor: float, *bias: int) -> Layer:
 
 
 FLOATS = LayerStyle(dtype=DType.FLOAT32)
+ONE_FACTOR = LayerStyle(per_channel=False)
 SHIFTED_WEIGHTS = LayerStyle(per_channel=False, weight_zero_point=4)
 LOWEST = np.full((4, 1, 1, 4), -128, np.int8)
 IMAGE = (1, 3, 3, 4)
@@ -123,6 +124,30 @@ IMAGE = (1, 3, 3, 4)
             "fully_connected",
             layer("fully_connected", VECTOR, (1, 4), (4, 4), SHIFTED_WEIGHTS),
             "weights with a zero point",
+        ),
+        (
+            "fully_connected_uniform",
+            layer("fully_connected", VECTOR, (1, 4), (4, 4), SHIFTED_WEIGHTS),
+            "weights with a zero point",
+        ),
+        (
+            "fully_connected_uniform",
+            layer("fully_connected", VECTOR, (2, 4), (4, 4), ONE_FACTOR),
+            "several vectors",
+        ),
+        (
+            "fully_connected_uniform",
+            layer("fully_connected", VECTOR, (1, 4), (4, 4)),
+            "outputs of different factors",
+        ),
+        (
+            "fully_connected_uniform",
+            with_constant(
+                layer("fully_connected", VECTOR, (1, 4), (4, 4), ONE_FACTOR),
+                1,
+                np.full((4, 4), -128, np.int8),
+            ),
+            "a weight of -128 beside a negative one",
         ),
         ("conv_2d_gathered", conv(IMAGE, (4, 2, 2, 2)), "grouped"),
         ("conv_2d_gathered", conv(IMAGE, (4, 2, 2, 4), dilation=(2, 1)), "dilation"),

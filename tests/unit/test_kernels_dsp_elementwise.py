@@ -4,95 +4,28 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from bare_kernels import BareKernels
 from numpy.typing import NDArray
+from random_elementwise import ELEMENTWISE, add, pool, random_elementwise, tensor
+from random_layers import random_calls
+from weighted_layers import Layer
 
 from uhost.ir.dtype import DType
-from uhost.ir.graph import BoundOperator
-from uhost.ir.tensor import Array, Quantization, Tensor
-from uhost.kernels._kernel import KernelCall, library
+from uhost.ir.tensor import Array, Tensor
+from uhost.kernels._kernel import library
 from uhost.kernels.dsp.add import add_form
 from uhost.kernels.dsp.average_pool_2d import division
-from uhost.ops._op import OPERATORS, Activation, Padding2D
-from uhost.ops._pooling import PoolAttributes
-from uhost.ops.add import AddAttributes
-from uhost.ops.average_pool_2d import AveragePool2DAttributes
-from uhost.ops.max_pool_2d import MaxPool2DAttributes
+from uhost.ops._op import OPERATORS, Padding2D
 
-Layer = BoundOperator[Any]
 Inputs = list[NDArray[np.int8]]
-ACTIVATIONS = tuple(Activation)
-POOLS: dict[str, type[PoolAttributes]] = {
-    "average_pool_2d": AveragePool2DAttributes,
-    "max_pool_2d": MaxPool2DAttributes,
-}
-
-
-def tensor(name: str, shape: tuple[int, ...], scale: float, zero_point: int) -> Tensor:
-    return Tensor(name, shape, DType.INT8, Quantization((float(np.float32(scale)),), (zero_point,)))
-
-
-def add(
-    size: int,
-    scales: tuple[float, float, float],
-    zero_points: tuple[int, int, int] = (-128, 4, -128),
-    activation: Activation = Activation.NONE,
-) -> Layer:
-    first, second, output = (
-        tensor(name, (1, size), scale, zero)
-        for name, scale, zero in zip(("a", "b", "sum"), scales, zero_points, strict=True)
-    )
-    return BoundOperator("add", "add", AddAttributes(activation), (first, second), (output,))
-
-
-def pool(
-    kind: str,
-    shape: tuple[int, int, int, int],
-    window: tuple[int, int],
-    stride: tuple[int, int] = (1, 1),
-    activation: Activation = Activation.NONE,
-    padding: Padding2D | None = None,
-) -> Layer:
-    attributes = POOLS[kind](window, stride, padding or Padding2D(), activation)
-    image = tensor("image", shape, 0.05, 3)
-    bound: Layer = BoundOperator(kind, kind, attributes, (image,), (image,))
-    found, _ = OPERATORS[kind].infer(bound)[0]
-    return replace(bound, outputs=(replace(image, name="pooled", shape=found),))
 
 
 def expected(bound: Layer, inputs: Inputs) -> Array:
     result: Array = OPERATORS[bound.kind].reference(bound, inputs)[0].reshape(-1)
     return result
-
-
-def random_layer(kind: str, rng: np.random.Generator) -> Layer:
-    activation = ACTIVATIONS[int(rng.integers(len(ACTIVATIONS)))]
-    if kind == "add":
-        a, b, c = (2.0 ** rng.uniform(-6, -3, 3)).tolist()
-        zeros = [int(z) for z in rng.integers(-128, 128, 3)]
-        zero_points = zeros[0], zeros[1], zeros[2]
-        return add(int(rng.integers(1, 70)), (a, b, c), zero_points, activation)
-    rows, columns = (int(n) for n in rng.integers(1, 12, 2))
-    window = int(rng.integers(1, rows + 1)), int(rng.integers(1, columns + 1))
-    stride = int(rng.integers(1, 4)), int(rng.integers(1, 4))
-    return pool(kind, (1, rows, columns, int(rng.integers(4, 30))), window, stride, activation)
-
-
-def random_calls(kind: str, count: int, seed: int) -> list[tuple[Layer, KernelCall]]:
-    kernel, rng = library("dsp")[kind], np.random.default_rng(seed)
-    found: list[tuple[Layer, KernelCall]] = []
-    tried = 0
-    while len(found) < count:
-        tried += 1
-        bound = random_layer(kind, rng)
-        if not kernel.supports(bound):
-            found.append((bound, kernel.lower(bound)))
-    assert tried < 3 * count
-    return found
 
 
 def inputs_of(bound: Layer, rng: np.random.Generator) -> list[Inputs]:
@@ -108,7 +41,7 @@ def inputs_of(bound: Layer, rng: np.random.Generator) -> list[Inputs]:
 @pytest.mark.parametrize(
     "compiler", [pytest.param("arm_gcc", marks=pytest.mark.needs("arm_gcc")), "zig"]
 )
-@pytest.mark.parametrize("kind", ["add", "average_pool_2d", "max_pool_2d"])
+@pytest.mark.parametrize("kind", ELEMENTWISE)
 def test_random_layers_are_exact(kind: str, compiler: str, tmp_path: Path) -> None:
     layers = random_calls(kind, 25, 1 if compiler == "zig" else 2)
     kernels = BareKernels([call for _, call in layers], compiler, tmp_path)
@@ -139,7 +72,7 @@ def test_every_pair_of_elements_is_added_right(
 
 def test_both_forms_of_addition_are_used() -> None:
     rng = np.random.default_rng(5)
-    forms = [add_form(random_layer("add", rng)) for _ in range(40)]
+    forms = [add_form(random_elementwise("add", rng)) for _ in range(40)]
     assert {form.wide for form in forms if form is not None} == {True, False}
 
 

@@ -181,7 +181,22 @@ UNSUPPORTED: list[tuple[BoundOperator[Any], str]] = [
         layer(types="float32 int8 float32 float32"),
         "hybrid: int8 weights with float32 activations",
     ),
-    (layer(types="int16 int8 int64 int16"), "int16 input, int8 weights, int16 output"),
+    (layer(types="int16 int16 int64 int16"), "int16"),
+    (layer(types="int16 int8 int8 int16"), "int16 layer with int8 bias"),
+    (
+        layer(
+            types="int16 int8 int64 int16",
+            scales=(Quantization((0.5,), (3,)), PER_TENSOR, PER_TENSOR),
+        ),
+        "an int16 input with the zero point 3",
+    ),
+    (
+        layer(
+            types="int16 int8 int64 int16",
+            scales=(PER_TENSOR, PER_TENSOR, Quantization((1e-6,), (0,))),
+        ),
+        "an output scale far below the input's",
+    ),
     (layer(types="int8 int8 int64 int8"), "int8 layer with int64 bias"),
     (layer(types="float32 float32 int32 float32"), "float32 layer with int32 bias"),
     (layer(constant="b"), "weights that are not constant"),

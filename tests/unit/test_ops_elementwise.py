@@ -27,6 +27,7 @@ from uhost.ops.dequantize import DequantizeAttributes
 from uhost.ops.quantize import QuantizeAttributes
 from uhost.ops.relu import ReluAttributes
 from uhost.ops.relu6 import Relu6Attributes
+from uhost.ops.relu_n1_to_1 import ReluN1To1Attributes
 from uhost.ops.softmax import SoftmaxAttributes
 
 
@@ -206,7 +207,7 @@ def test_rectifiers_rescale_between_quantisations() -> None:
     np.testing.assert_array_equal(relu6, np.clip(EVERY_INT8.astype(int) * 2 - 128, -128, -104))
 
 
-def test_rectifier_factor_is_formed_in_float32() -> None:
+def test_rectifier_factor_is_formed_in_double() -> None:
     # These two scales come from a search for an int8 input that tells the precisions apart.
     source = quantized("a", (256,), 0.0726490244269371, -128)
     output = quantized("o", (256,), 0.08313072472810745, -128)
@@ -216,20 +217,24 @@ def test_rectifier_factor_is_formed_in_float32() -> None:
     result = run(bind("relu", ReluAttributes(), source, output), EVERY_INT8)
     real_value = (-13 + 128) * source.scale / output.scale - 128
     assert abs(real_value - np.floor(real_value) - 0.5) < 1e-5
-    assert result[-13 + 128] == -27  # LiteRT gives the same, the wheel of October 2026 -28
+    assert result[-13 + 128] == -28  # with a factor formed in float32, as in LiteRT, -27
 
 
 def test_rectifier_refusals() -> None:
     source = quantized("a", (3,), 3e38, 0)
     output = quantized("o", (3,), 1e-38, 0)
     assert (
-        refusal(bind("relu", ReluAttributes(), source, output))
+        refusal(bind("relu_n1_to_1", ReluN1To1Attributes(), source, output))
         == "the scales 3.00000001e+38 and 9.99999935e-39 are too far apart"
     )
-    words = quantized("a", (3,), 0.1, 0, DType.INT16)
+    words = quantized("a", (3,), 0.1, 0, DType.INT32)
     assert (
         refusal(bind("relu6", Relu6Attributes(), words, words))
-        == "'a' is int16, not int8 or float32"
+        == "'a' is int32, not int8 or int16 or float32"
+    )
+    offset = quantized("a", (3,), 0.1, 5, DType.INT16)
+    assert (
+        refusal(bind("relu", ReluAttributes(), offset, offset)) == "'a' is int16 with a zero point"
     )
 
 

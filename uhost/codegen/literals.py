@@ -36,11 +36,11 @@ def float_literal(value: float) -> str:
 
 
 def int_literal(value: int) -> str:
-    """Returns a C integer literal; INT32_MIN is spelled so that it stays an int."""
-    if value == -(2**31):
-        return "(-2147483647 - 1)"
+    """Returns a C integer literal; the lowest of a type is spelled so that it stays signed."""
+    if value in (-(2**31), -(2**63)):
+        return f"({value + 1} - 1)"
     if value > 2**31 - 1:
-        return f"{value}u" if value < 2**32 else f"{value}ull"
+        return f"{value}u" if value < 2**32 else f"{value}{'ll' if value < 2**63 else 'ull'}"
     return str(value)
 
 

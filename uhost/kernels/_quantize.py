@@ -1,4 +1,4 @@
-"""Exact packing that int8 kernels of weighted layers share: factors, bias, 32-bit bounds.
+"""Exact packing that integer kernels of weighted layers share: factors, bias, 32-bit bounds.
 
 A weighted layer is conv_2d, depthwise_conv_2d or fully_connected. The zero point of the
 input can be folded into the bias: Σ (x - z)·w = Σ x·w - z·Σ w, for *all* taps of the
@@ -64,7 +64,8 @@ def bias_fits(bound: BoundOperator[Any]) -> bool:
 
 def _reach(bound: BoundOperator[Any]) -> NDArray[np.int64]:
     zero_point = bound.input(0).zero_point
-    largest = max(127 - zero_point, zero_point + 128)
+    low, high = bound.input(0).dtype.limits
+    largest = max(high - zero_point, zero_point - low)
     reach: NDArray[np.int64] = np.abs(channel_weights(bound)).sum(axis=1) * largest
     return reach
 

@@ -78,6 +78,30 @@ def multiply_by_quantized_multiplier(
     return rounding_divide_by_power_of_two(high, np.maximum(-shifts, 0))
 
 
+WIDE_SUM_LIMIT = 2**47
+"""The size that a sum taken by `multiply_wide` stays below."""
+
+
+def cut_multiplier(multiplier: Array | int) -> NDArray[np.int64]:
+    """Returns a 31-bit multiplier rounded to 16 bits: what 64-bit sums are multiplied by.
+
+    Source of the algorithm: TFLite, `MultiplyByQuantizedMultiplier` of an int64.
+    """
+    value = np.asarray(multiplier, np.int64)
+    return np.where(value < 0x7FFF0000, (value + (1 << 15)) >> 16, 0x7FFF)
+
+
+def multiply_wide(x: Array, multiplier: Array | int, shift: Array | int) -> NDArray[np.int64]:
+    """Returns x · multiplier · 2^(shift - 31) of a 64-bit sum, rounded once, ties upward.
+
+    The multiplier is cut to 16 bits first. |x| is below `WIDE_SUM_LIMIT`; shift is at most 14.
+    The result wraps as a 32-bit register does.
+    """
+    bits = 15 - np.asarray(shift, np.int64)
+    product = np.asarray(x, np.int64) * cut_multiplier(multiplier)
+    return wrap_int32((product + (np.int64(1) << (bits - 1))) >> bits)
+
+
 def wrap_int32(x: Array) -> NDArray[np.int64]:
     """Returns x modulo 2^32 as a signed 32-bit value."""
     return np.asarray(x, np.int64).astype(np.int32).astype(np.int64)

@@ -1,19 +1,21 @@
-"""What RELU and RELU6 share: requantisation and a clamp.
+"""What RELU, RELU6 and RELU_N1_TO_1 share: requantisation, a clamp, and examples.
 
-The factor s_in / s_out is formed in float32, as TFLite Micro's sources of August 2026 and
-LiteRT do; the TFLite Micro wheel of October 2026 forms it in double.
+The factor s_in / s_out is formed in double, as TFLite Micro's wheel of October 2026 does;
+its sources of August 2026, and LiteRT, form it in float32. RELU6 of TFLite Micro copies
+integers where input and output are quantised differently; here they are rescaled.
+RELU_N1_TO_1, which TFLite Micro lacks, follows LiteRT: its factor is formed in float32.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from uhost.ir.dtype import DType
-from uhost.ir.graph import BoundOperator
+from uhost.ir.graph import Attributes, BoundOperator
 from uhost.ir.tensor import Array
 from uhost.numerics.fixed_point import (
     activation_range,
@@ -22,26 +24,39 @@ from uhost.numerics.fixed_point import (
 )
 from uhost.ops._activation import clamp_float
 from uhost.ops._checks import require, require_dtype, require_quantized, require_same_dtype
-from uhost.ops._op import Activation
+from uhost.ops._examples import quantized, real
+from uhost.ops._op import Activation, Example, single
 
 
 def infer_rectifier(bound: BoundOperator[Any]) -> Sequence[tuple[tuple[int, ...], DType]]:
     """Returns the input's shape and type after checking types and quantisation."""
     source, output = bound.input(0), bound.output
-    require_dtype(source, DType.INT8, DType.FLOAT32)
+    require_dtype(source, DType.INT8, DType.INT16, DType.FLOAT32)
     require_same_dtype(source, output)
-    if source.dtype is DType.INT8:
+    if source.dtype is not DType.FLOAT32:
         require_quantized(source, output)
         require(
             math.isfinite(_factor(bound)),
             f"the scales {source.scale:.9g} and {output.scale:.9g} are too far apart",
         )
+        for tensor in (source, output):
+            require(
+                tensor.dtype is DType.INT8 or tensor.zero_point == 0,
+                f"'{tensor.name}' is int16 with a zero point",
+            )
     return [(source.shape, source.dtype)]
 
 
+def rectifier_scaling(bound: BoundOperator[Any]) -> tuple[int, int]:
+    """Returns multiplier and shift of s_in / s_out."""
+    return quantize_multiplier(_factor(bound))
+
+
 def _factor(bound: BoundOperator[Any]) -> float:
-    with np.errstate(over="ignore"):
-        return float(np.float32(bound.input(0).scale) / np.float32(bound.output.scale))
+    if bound.kind == "relu_n1_to_1":
+        with np.errstate(over="ignore"):
+            return float(np.float32(bound.input(0).scale) / np.float32(bound.output.scale))
+    return bound.input(0).scale / bound.output.scale
 
 
 def rectify(bound: BoundOperator[Any], values: Array, activation: Activation) -> Array:
@@ -50,6 +65,35 @@ def rectify(bound: BoundOperator[Any], values: Array, activation: Activation) ->
         return clamp_float(values, activation)
     source, output = bound.input(0), bound.output
     offset = values.astype(np.int64) - source.zero_point
-    scaled = multiply_by_quantized_multiplier(offset, *quantize_multiplier(_factor(bound)))
+    scaled = multiply_by_quantized_multiplier(offset, *rectifier_scaling(bound))
     low, high = activation_range(activation.bounds, output)
-    return np.clip(scaled + output.zero_point, low, high).astype(np.int8)
+    return np.clip(scaled + output.zero_point, low, high).astype(output.dtype.numpy)
+
+
+def rectifier_examples(kind: str, attributes: Attributes) -> Iterator[Example]:
+    """Yields small cases: equal and unequal quantisation, int16, float."""
+
+    def case(
+        name: str,
+        shape: tuple[int, ...],
+        source: tuple[float, int],
+        output: tuple[float, int],
+        dtype: DType = DType.INT8,
+    ) -> Example:
+        tensors = (
+            quantized("input", shape, *source, dtype),
+            quantized("output", shape, *output, dtype),
+        )
+        graph = single(name, kind, attributes, tensors[:1], tensors[1:])
+        return Example(name, graph, (str(dtype),))
+
+    shape = (2, 3, 17)
+    yield case("int8", shape, (0.06, 11), (0.06, 11))
+    yield case("int8_coarse", shape, (0.2, -20), (0.2, -20))
+    yield case("int8_scalar", (), (0.1, 0), (0.1, 0))
+    yield case("int8_requantize", shape, (0.07, 3), (0.0235, -128))
+    yield case("int8_requantize_wider", (256,), (0.02, -5), (0.11, 100))
+    yield case("int16", shape, (0.0003, 0), (0.0003, 0), DType.INT16)
+    yield case("int16_requantize", (5, 100), (0.0003, 0), (0.00021, 0), DType.INT16)
+    tensors = real("input", shape), real("output", shape)
+    yield Example("float32", single("float32", kind, attributes, tensors[:1], tensors[1:]))

@@ -1,9 +1,13 @@
-"""Layers of constant weights: their checks, and the int8 requantisation of their sums.
+"""Layers of constant weights: their checks, and the requantisation of their sums.
 
 A weighted layer (convolution, depthwise convolution, fully connected) has inputs x,
 weights and an optional bias, and one output whose last dimension counts channels. The
-int8 form sums (x - zero_point) · w in 32 bits, adds the bias, scales by
-s_x · s_w / s_out, adds the output's zero point and clamps.
+quantised form sums (x - zero_point) · w, adds the bias, scales by s_x · s_w / s_out, adds
+the output's zero point and clamps.
+
+int8 activations are summed in 32 bits and rounded twice. So are int16 activations, with
+int8 weights, where the bias is int32. Where it is int64 or there is none, int16 activations
+are summed in 64 bits, the multiplier is cut to 16 bits, and there is one rounding.
 """
 
 from __future__ import annotations
@@ -20,8 +24,10 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.ir.tensor import Array, Tensor
 from uhost.numerics.fixed_point import (
+    WIDE_SUM_LIMIT,
     activation_range,
     multiply_by_quantized_multiplier,
+    multiply_wide,
     quantize_multiplier,
     wrap_int32,
 )
@@ -85,8 +91,7 @@ def check_layer(bound: BoundOperator[Any], channel_axis: int) -> None:
     if bias is not None:
         if not bias.is_constant:
             raise UnsupportedNodeError("a bias that is not constant")
-        expected = DType.FLOAT32 if x.dtype is DType.FLOAT32 else DType.INT32
-        if bias.dtype is not expected:
+        if bias.dtype not in _BIAS_TYPES[x.dtype]:
             raise UnsupportedNodeError(f"{x.dtype} layer with {bias.dtype} bias")
         if bias.elements != channels:
             raise MalformedModelError(
@@ -98,21 +103,59 @@ def check_layer(bound: BoundOperator[Any], channel_axis: int) -> None:
             f"the output {list(bound.output.shape)} does not have the weights' {channels} channels",
             where=where,
         )
-    if x.dtype is DType.INT8:
+    if x.dtype is not DType.FLOAT32:
         check_per_tensor("input", x, where)
         check_per_tensor("output", bound.output, where)
         _check_weight_scales(bound, channel_axis, where)
         factors = factor_per_channel(bound)
         if not np.isfinite(factors).all():
             raise MalformedModelError("the scales are out of range", where=where)
+        if is_wide(bound):
+            if (factors >= 2.0**14).any():
+                raise UnsupportedNodeError("an output scale far below the input's")
+            if int(largest_sums(bound, channel_axis).max()) >= WIDE_SUM_LIMIT:
+                raise UnsupportedNodeError("sums that may leave 48 bits")
+
+
+_BIAS_TYPES = {
+    DType.FLOAT32: (DType.FLOAT32,),
+    DType.INT8: (DType.INT32,),
+    DType.INT16: (DType.INT64, DType.INT32),
+}
+_LAYER_TYPES = (
+    (DType.INT8, DType.INT8, DType.INT8),
+    (DType.INT16, DType.INT8, DType.INT16),
+    (DType.FLOAT32, DType.FLOAT32, DType.FLOAT32),
+)
+"""Activations, weights and outputs."""
+
+
+def is_wide(bound: BoundOperator[Any]) -> bool:
+    """True if sums have 64 bits and one rounding: int16 activations without an int32 bias.
+
+    TFLite Micro reads an int32 bias as int64 in DEPTHWISE_CONV_2D and TRANSPOSE_CONV; here it is
+    what it says, with the arithmetic that CONV_2D has for it.
+    """
+    bias = bound.optional_input(2)
+    return bound.input(0).dtype is DType.INT16 and (bias is None or bias.dtype is DType.INT64)
+
+
+def largest_sums(bound: BoundOperator[Any], channel_axis: int) -> NDArray[np.float64]:
+    """Returns the largest size of every channel's sum, bias included, whatever the input."""
+    weights, bias = bound.input(1).constant(), bound.optional_input(2)
+    low, high = bound.input(0).dtype.limits
+    zero_point = bound.input(0).zero_point
+    others = tuple(axis for axis in range(weights.ndim) if axis != channel_axis)
+    taps = np.abs(weights.astype(np.float64) - weight_zero_point(bound)).sum(others)
+    largest: NDArray[np.float64] = taps * max(high - zero_point, zero_point - low)
+    if bias is not None:
+        largest = largest + np.abs(bias.constant().astype(np.float64)).reshape(-1)
+    return largest
 
 
 def _check_types(x: Tensor, weights: Tensor, output: Tensor) -> None:
     types = (x.dtype, weights.dtype, output.dtype)
-    if types in (
-        (DType.INT8, DType.INT8, DType.INT8),
-        (DType.FLOAT32, DType.FLOAT32, DType.FLOAT32),
-    ):
+    if types in _LAYER_TYPES:
         return
     if len(set(types)) == 1:
         raise UnsupportedNodeError(str(x.dtype))
@@ -122,7 +165,10 @@ def _check_types(x: Tensor, weights: Tensor, output: Tensor) -> None:
 
 
 def check_per_tensor(what: str, tensor: Tensor, where: str) -> None:
-    """Raises `MalformedModelError` unless an int8 tensor has one sound scale and zero point."""
+    """Raises `MalformedModelError` unless a tensor has one sound scale and zero point.
+
+    That of int16 is 0, by the format's specification.
+    """
     quantization = tensor.quantization
     if quantization is None or not quantization.scale:
         raise MalformedModelError(f"the {what} has no scale", where=where)
@@ -132,14 +178,17 @@ def check_per_tensor(what: str, tensor: Tensor, where: str) -> None:
         )
     scale, zero_point = quantization.per_tensor
     _check_scale(what, scale, where)
-    if not -128 <= zero_point <= 127:
+    low, high = tensor.dtype.limits
+    if not low <= zero_point <= high:
         raise MalformedModelError(
-            f"the zero point {zero_point} of the {what} is no int8 value", where=where
+            f"the zero point {zero_point} of the {what} is no {tensor.dtype} value", where=where
         )
+    if tensor.dtype is DType.INT16 and zero_point != 0:
+        raise UnsupportedNodeError(f"an int16 {what} with the zero point {zero_point}")
 
 
 def check_same_quantization(bound: BoundOperator[Any]) -> None:
-    """Raises `UnsupportedNodeError` where an int8 operator would have to rescale."""
+    """Raises `UnsupportedNodeError` where a quantised operator would have to rescale."""
     x, output = bound.input(0), bound.output
     if abs(x.scale - output.scale) > _SAME_SCALE or x.zero_point != output.zero_point:
         raise UnsupportedNodeError("input and output of different quantisation")
@@ -208,24 +257,27 @@ def factor_per_channel(bound: BoundOperator[Any]) -> NDArray[np.float64]:
 
 
 def conv_requantization(bound: BoundOperator[Any]) -> Requantization:
-    """Returns multiplier and shift of every output channel of an int8 weighted layer."""
+    """Returns multiplier and shift of every output channel of a quantised weighted layer."""
     pairs = [quantize_multiplier(float(factor)) for factor in factor_per_channel(bound)]
     multipliers, shifts = zip(*pairs, strict=True)
     return Requantization(np.asarray(multipliers, np.int32), np.asarray(shifts, np.int32))
 
 
-def finish_int8(bound: BoundOperator[Any], sums: Array, activation: Activation) -> Array:
-    """Returns the int8 output of exact `sums` of (x - zero_point) · w, channels last.
+def finish_quantized(bound: BoundOperator[Any], sums: Array, activation: Activation) -> Array:
+    """Returns the output of exact `sums` of (x - zero_point) · w, channels last.
 
-    Sum plus bias wraps as the 32-bit accumulator of TFLite Micro does.
+    In 32 bits sum plus bias wraps as the accumulator of TFLite Micro does.
     """
     bias = bound.optional_input(2)
     totals = sums.astype(np.int64)
     if bias is not None:
         totals = totals + bias.constant().reshape(-1)
     factors = conv_requantization(bound)
-    scaled = multiply_by_quantized_multiplier(
-        wrap_int32(totals), factors.multipliers, factors.shifts
-    )
+    if is_wide(bound):
+        scaled = multiply_wide(totals, factors.multipliers, factors.shifts)
+    else:
+        scaled = multiply_by_quantized_multiplier(
+            wrap_int32(totals), factors.multipliers, factors.shifts
+        )
     low, high = activation_range(activation.bounds, bound.output)
-    return np.clip(scaled + bound.output.zero_point, low, high).astype(np.int8)
+    return np.clip(scaled + bound.output.zero_point, low, high).astype(bound.output.dtype.numpy)

@@ -25,10 +25,12 @@ class LayerStyle:
     `numbers` is "typical"; "extreme": weights are -128 or 127, and every other channel has
     a bias at an end of int32, so that sums wrap; or "shifts": the channels' factors go
     from below 2^-32 (multiplier 0) over right shifts of 31 to left shifts.
-    `weight_zero_point` is for per-tensor FULLY_CONNECTED alone.
+    `weight_zero_point` is for per-tensor FULLY_CONNECTED alone. `bias` is the type of a
+    bias beside int16 activations, whose zero points are 0 whatever is asked for.
     """
 
     dtype: DType = DType.INT8
+    bias: DType = DType.INT64
     per_channel: bool = True
     with_bias: bool = True
     numbers: str = "typical"
@@ -40,6 +42,8 @@ class LayerStyle:
 PLAIN = LayerStyle()
 EXTREME = LayerStyle(numbers="extreme", input_zero_point=-128, output_zero_point=17)
 SHIFTS = LayerStyle(numbers="shifts")
+INT16 = LayerStyle(dtype=DType.INT16)
+INT16_NARROW = LayerStyle(dtype=DType.INT16, bias=DType.INT32)
 
 
 def layer_example(
@@ -54,14 +58,14 @@ def layer_example(
 ) -> Example:
     """Returns an example whose numbers depend on `kind` and `name` alone."""
     rng = np.random.default_rng(zlib.crc32(f"{kind}/{name}".encode()))
-    draw = _float_tensors if style.dtype is DType.FLOAT32 else _int8_tensors
+    draw = _float_tensors if style.dtype is DType.FLOAT32 else _quantized_tensors
     x, weights, bias, output = draw(rng, x_shape, weights_shape, channel_axis, style)
     inputs = (x, weights, bias) if bias is not None else (x, weights)
     # The output's shape follows from the others, so that an example cannot contradict itself.
     shape, dtype = infer(BoundOperator(name, kind, attributes, inputs, (output,)))[0]
     shaped = Tensor("output", shape, dtype, output.quantization)
     tags = [str(style.dtype)]
-    if style.dtype is DType.INT8:
+    if style.dtype is not DType.FLOAT32:
         tags.append("per_channel" if style.per_channel else "per_tensor")
     return Example(name, single(name, kind, attributes, inputs, (shaped,)), tuple(tags))
 
@@ -87,7 +91,7 @@ def _float_tensors(
     )
 
 
-def _int8_tensors(
+def _quantized_tensors(
     rng: np.random.Generator,
     x_shape: tuple[int, ...],
     weights_shape: tuple[int, ...],
@@ -96,23 +100,26 @@ def _int8_tensors(
 ) -> _Tensors:
     channels = weights_shape[channel_axis]
     taps = math.prod(weights_shape) // channels
-    # Uniform inputs and weights: about 74 steps of deviation each.
-    factors = rng.uniform(30, 70, channels) / (math.sqrt(taps) * 74 * 74)
+    is_int16 = style.dtype is DType.INT16
+    # Uniform inputs and weights: about 74 steps of deviation each in 8 bits, 18,900 in 16.
+    spread, deviation = (256.0, 18900) if is_int16 else (1.0, 74)
+    factors = rng.uniform(30, 70, channels) * spread / (math.sqrt(taps) * deviation * 74)
     values = rng.integers(-127, 128, weights_shape, dtype=np.int8)
     if style.numbers == "extreme":
         values = rng.choice(np.asarray([-128, 127], np.int8), weights_shape)
-        factors[::2] = 50 / 2**31
+        factors[::2] = 50 * spread / 2**31
     elif style.numbers == "shifts":
         values = rng.integers(-1, 2, weights_shape, dtype=np.int8)
         factors = np.resize([1.3 * 2.0**e for e in (-40, -32, -31, -20, -9, -1, 0, 3)], channels)
     if not style.per_channel:
         factors = factors[:1]
-    input_scale, output_scale = np.float32(0.0235), np.float32(0.0785)
+    input_scale, output_scale = np.float32(0.0235 / spread), np.float32(0.0785 / spread)
     scales = (factors * output_scale / input_scale).astype(np.float32)
     zero_points = (style.weight_zero_point,) * len(scales)
     axis = channel_axis if len(scales) > 1 else None
+    zeros = (0, 0) if is_int16 else (style.input_zero_point, style.output_zero_point)
     return (
-        Tensor("input", x_shape, DType.INT8, _affine(input_scale, style.input_zero_point)),
+        Tensor("input", x_shape, style.dtype, _affine(input_scale, zeros[0])),
         Tensor(
             "weights",
             weights_shape,
@@ -120,8 +127,8 @@ def _int8_tensors(
             Quantization(tuple(map(float, scales)), zero_points, axis),
             values,
         ),
-        _bias(rng, channels, factors, style),
-        Tensor("output", (channels,), DType.INT8, _affine(output_scale, style.output_zero_point)),
+        _bias(rng, channels, factors / spread, style),
+        Tensor("output", (channels,), style.dtype, _affine(output_scale, zeros[1])),
     )
 
 
@@ -134,9 +141,11 @@ def _bias(
 ) -> Tensor | None:
     if not style.with_bias:
         return None
-    # Up to 60 output steps, as far as int32 reaches.
-    reach = np.minimum(60 / factors, 2.0**31 - 1)
+    dtype = style.bias if style.dtype is DType.INT16 else DType.INT32
+    most = 2.0**31 - 1 if dtype is DType.INT32 else 2.0**40
+    # Up to a quarter of the output's range, as far as the type reaches.
+    reach = np.minimum(60 / factors, most)
     values = np.trunc(rng.uniform(-1, 1, channels) * reach)
     if style.numbers == "extreme":
-        values[::2] = np.resize([2.0**31 - 1, -(2.0**31)], values[::2].size)
-    return Tensor("bias", (channels,), DType.INT32, None, values.astype(np.int32))
+        values[::2] = np.resize([most, -most - (dtype is DType.INT32)], values[::2].size)
+    return Tensor("bias", (channels,), dtype, None, values.astype(dtype.numpy))

@@ -23,8 +23,16 @@ from uhost.ops._op import (
     SourceNode,
 )
 from uhost.ops._tflite import malformed, options_table
-from uhost.ops._weighted import check_layer, check_ranks, finish_int8, place
-from uhost.ops._weighted_examples import EXTREME, PLAIN, SHIFTS, LayerStyle, layer_example
+from uhost.ops._weighted import check_layer, check_ranks, finish_quantized, place
+from uhost.ops._weighted_examples import (
+    EXTREME,
+    INT16,
+    INT16_NARROW,
+    PLAIN,
+    SHIFTS,
+    LayerStyle,
+    layer_example,
+)
 from uhost.ops._window import Axis, axes, tflite_padding
 
 
@@ -65,12 +73,12 @@ def _infer(bound: BoundOperator[Conv2DAttributes]) -> list[tuple[tuple[int, ...]
     return [((x.shape[0], rows.output, columns.output, channels), x.dtype)]
 
 
-def _sum_int8(image: Array, weights: Array, rows: Axis, columns: Axis) -> Array:
+def _sum_integers(image: Array, weights: Array, rows: Axis, columns: Axis) -> Array:
     """Returns Σ image · weights of one group as float64, exact.
 
     float64 because its matrix product runs in BLAS and numpy's integer one does not. It is
-    exact in whatever order BLAS adds: every product is an integer below 2^16 in size and
-    every partial sum of fewer than 2^37 of them is an integer below 2^53.
+    exact in whatever order BLAS adds: every product is an integer of at most 2^24 in size and
+    every partial sum of up to 2^29 of them is an integer that float64 holds.
     """
     total = np.zeros((image.shape[0], rows.output, columns.output, weights.shape[0]))
     for ky, out_rows, in_rows in rows.taps():
@@ -106,7 +114,7 @@ def _reference(
         x = x.astype(np.float64) - bound.input(0).zero_point
         weights = weights.astype(np.float64)
     count = groups(bound)
-    sum_group = _sum_float if is_float else _sum_int8
+    sum_group = _sum_float if is_float else _sum_integers
     sums = np.concatenate(
         [
             sum_group(part, filters, rows, columns)
@@ -117,7 +125,7 @@ def _reference(
         axis=3,
     )
     if not is_float:
-        return [finish_int8(bound, sums, bound.attributes.activation)]
+        return [finish_quantized(bound, sums, bound.attributes.activation)]
     bias = bound.optional_input(2)
     if bias is not None:
         sums = sums + bias.constant().reshape(-1)
@@ -193,6 +201,31 @@ def _examples() -> Iterator[Example]:
     yield case("no_bias", (1, 4, 4, 3), (4, 2, 2, 3), style=LayerStyle(with_bias=False))
     yield case("extreme_values", (1, 4, 4, 5), (6, 3, 3, 5), same=True, style=EXTREME)
     yield case("extreme_shifts", (1, 4, 4, 3), (8, 1, 1, 3), style=SHIFTS)
+    yield case("int16_same", (1, 6, 5, 3), (4, 3, 3, 3), same=True, activation=relu, style=INT16)
+    yield case("int16_pointwise", (1, 4, 3, 7), (5, 1, 1, 7), style=INT16)
+    yield case("int16_long", (1, 2, 2, 530), (3, 1, 1, 530), style=INT16)
+    yield case("int16_grouped", (1, 5, 4, 6), (9, 3, 3, 2), same=True, style=INT16)
+    yield case(
+        "int16_no_bias",
+        (1, 4, 4, 3),
+        (4, 2, 2, 3),
+        style=LayerStyle(dtype=DType.INT16, with_bias=False, per_channel=False),
+    )
+    yield case("int16_narrow", (1, 5, 4, 3), (4, 2, 3, 3), activation=n1, style=INT16_NARROW)
+    yield case("int16_narrow_long", (1, 2, 1, 530), (3, 1, 1, 530), style=INT16_NARROW)
+    yield case(
+        "int16_extreme_values",
+        (1, 4, 4, 5),
+        (6, 3, 3, 5),
+        same=True,
+        style=LayerStyle(dtype=DType.INT16, numbers="extreme"),
+    )
+    yield case(
+        "int16_extreme_shifts",
+        (1, 4, 4, 3),
+        (8, 1, 1, 3),
+        style=LayerStyle(dtype=DType.INT16, numbers="shifts"),
+    )
     yield case("float_same", (1, 6, 5, 3), (4, 3, 3, 3), same=True, activation=relu6, style=floats)
     yield case("float_pointwise", (1, 3, 5, 7), (5, 1, 1, 7), activation=relu, style=floats)
     yield case(

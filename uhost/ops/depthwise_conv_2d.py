@@ -16,8 +16,16 @@ from uhost.ops._activation import clamp_float, tflite_activation
 from uhost.ops._interval import Interval, weighted
 from uhost.ops._op import Activation, Example, Imported, OperatorKind, Padding2D, SourceNode
 from uhost.ops._tflite import malformed, options_table
-from uhost.ops._weighted import check_layer, check_ranks, finish_int8, place
-from uhost.ops._weighted_examples import EXTREME, PLAIN, SHIFTS, LayerStyle, layer_example
+from uhost.ops._weighted import check_layer, check_ranks, finish_quantized, place
+from uhost.ops._weighted_examples import (
+    EXTREME,
+    INT16,
+    INT16_NARROW,
+    PLAIN,
+    SHIFTS,
+    LayerStyle,
+    layer_example,
+)
 from uhost.ops._window import Axis, axes, tflite_padding
 
 
@@ -67,9 +75,10 @@ def _reference(
     rows, columns = window_axes(bound)
     is_float = bound.output.dtype is DType.FLOAT32
     if not is_float:
-        # A product needs 16 bits, and int32 holds the sum of 32,768 of them.
+        # A product needs 16 bits, and int32 holds the sum of 32,768 of them; int16 ones need 23.
+        most = 2**15 if x.dtype == np.int8 else 2**8
         x = x.astype(np.int32) - bound.input(0).zero_point
-        weights = weights.astype(np.int32 if rows.window * columns.window <= 2**15 else np.int64)
+        weights = weights.astype(np.int32 if rows.window * columns.window <= most else np.int64)
     multiplier = weights.shape[3] // x.shape[3]
     total = np.zeros((*bound.output.shape[:3], x.shape[3], multiplier), weights.dtype)
     for ky, out_rows, in_rows in rows.taps():
@@ -78,7 +87,7 @@ def _reference(
             total[:, out_rows, out_columns] += x[:, in_rows, in_columns, :, None] * taps
     sums = total.reshape(bound.output.shape)
     if not is_float:
-        return [finish_int8(bound, sums, bound.attributes.activation)]
+        return [finish_quantized(bound, sums, bound.attributes.activation)]
     bias = bound.optional_input(2)
     if bias is not None:
         sums = sums + bias.constant().reshape(-1)
@@ -153,6 +162,10 @@ def _examples() -> Iterator[Example]:
     yield case("no_bias", (1, 4, 4, 3), (1, 2, 2, 3), style=LayerStyle(with_bias=False))
     yield case("extreme_values", (1, 5, 4, 6), (1, 3, 3, 6), same=True, style=EXTREME)
     yield case("extreme_shifts", (1, 3, 3, 8), (1, 1, 2, 8), style=SHIFTS)
+    yield case("int16_same", (1, 6, 5, 3), (1, 3, 3, 3), same=True, activation=relu, style=INT16)
+    yield case("int16_multiplier", (1, 5, 5, 2), (1, 3, 2, 6), stride=(2, 1), style=INT16)
+    yield case("int16_narrow", (1, 5, 4, 3), (1, 2, 3, 3), activation=n1, style=INT16_NARROW)
+    yield case("int16_long", (1, 30, 20, 2), (1, 30, 20, 2), style=INT16)
     yield case("float_same", (1, 6, 5, 3), (1, 3, 3, 3), same=True, activation=relu6, style=floats)
     yield case(
         "float_multiplier_dilation",

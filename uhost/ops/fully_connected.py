@@ -22,8 +22,16 @@ from uhost.ops._op import (
     UnsupportedNodeError,
 )
 from uhost.ops._tflite import options_table
-from uhost.ops._weighted import check_layer, check_ranks, finish_int8, place, weight_zero_point
-from uhost.ops._weighted_examples import EXTREME, PLAIN, SHIFTS, LayerStyle, layer_example
+from uhost.ops._weighted import check_layer, check_ranks, finish_quantized, place, weight_zero_point
+from uhost.ops._weighted_examples import (
+    EXTREME,
+    INT16,
+    INT16_NARROW,
+    PLAIN,
+    SHIFTS,
+    LayerStyle,
+    layer_example,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +84,7 @@ def _reference(
     # Exact, and far faster than an integer product: see conv_2d.
     centred = rows.astype(np.float64) - bound.input(0).zero_point
     sums = centred @ (weights.astype(np.float64) - weight_zero_point(bound)).T
-    return [finish_int8(bound, sums, activation).reshape(bound.output.shape)]
+    return [finish_quantized(bound, sums, activation).reshape(bound.output.shape)]
 
 
 def _interval(
@@ -135,6 +143,21 @@ def _examples() -> Iterator[Example]:
     )
     yield case("extreme_values", (1, 40), (8, 40), style=EXTREME)
     yield case("extreme_shifts", (1, 6), (8, 6), style=SHIFTS)
+    yield case("int16_per_channel", (3, 17), (7, 17), activation=relu, style=INT16)
+    yield case(
+        "int16_per_tensor",
+        (2, 33),
+        (10, 33),
+        style=LayerStyle(dtype=DType.INT16, per_channel=False),
+    )
+    yield case("int16_long", (2, 530), (3, 530), style=INT16)
+    yield case("int16_narrow", (2, 19), (5, 19), style=INT16_NARROW)
+    yield case(
+        "int16_weight_zero_point",
+        (2, 21),
+        (6, 21),
+        style=LayerStyle(dtype=DType.INT16, per_channel=False, weight_zero_point=-17),
+    )
     yield case("float", (1, 37), (9, 37), activation=relu6, style=floats)
     yield case("float_batch", (3, 2, 10), (4, 10), activation=n1, keep_dims=True, style=floats)
     yield case(

@@ -24,6 +24,7 @@ from uhost.ir.graph import BoundOperator, Graph
 from uhost.ir.module import IRModule
 from uhost.ops._interval import Interval, whole
 from uhost.ops._op import OPERATORS, Padding2D
+from uhost.ops._weighted import weight_zero_point
 from uhost.passes._channels import keep_channels
 
 Mask = NDArray[np.bool_]
@@ -103,7 +104,7 @@ def _foldable(bound: BoundOperator[Any], x: Interval) -> Mask:
     Where the window reaches into padding, a constant other than the zero point adds
     something else there, so it must stay.
     """
-    weights = bound.input(1).constant()
+    weights = bound.input(1).constant() != weight_zero_point(bound)
     unread: Mask = np.logical_not(np.any(weights.reshape(-1, weights.shape[-1]), axis=0))
     constant: Mask = x.is_constant
     if getattr(bound.attributes, "padding", Padding2D()) != Padding2D():

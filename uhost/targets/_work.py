@@ -37,8 +37,8 @@ class Work:
     @property
     def instructions(self) -> int:
         """All of them; `words` are no instructions."""
-        total: int = sum(astuple(self))
-        return total - self.words
+        everything: int = sum(astuple(self))
+        return everything - self.words
 
     def __add__(self, other: Work) -> Work:
         return Work(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))

@@ -126,17 +126,41 @@ UHOST_DSP_INLINE int8_t uhost_dsp_requantize(int32_t sum, const uint32_t *factor
     return (int8_t)uhost_dsp_ssat8((scaled + (sum >> 31)) >> factor[2]);
 }
 
-/* Clamps size int8 elements to [lowest, highest], in place. */
+/* Clamps four int8 elements; SSUB8 tells SEL which bytes are at least those subtracted. */
+UHOST_DSP_INLINE void uhost_dsp_clamp_four(int8_t *elements, uint32_t low, uint32_t high)
+{
+    uint32_t word = uhost_dsp_load(elements);
+    uint32_t difference;
+
+    __asm__("ssub8 %1, %0, %2\n\t"
+            "sel %0, %0, %2\n\t"
+            "ssub8 %1, %3, %0\n\t"
+            "sel %0, %0, %3"
+            : "+r"(word), "=&r"(difference)
+            : "r"(low), "r"(high)
+            : "cc");
+    __builtin_memcpy(elements, &word, sizeof word);
+}
+
+/* Clamps size int8 elements to [lowest, highest], in place; the last four may overlap others. */
 __attribute__((unused, noinline)) static void uhost_dsp_clamp(int8_t *elements, uint32_t size,
                                                               int8_t lowest, int8_t highest)
 {
-    for (uint32_t i = 0; i < size; i++) {
-        if (elements[i] < lowest) {
-            elements[i] = lowest;
-        } else if (elements[i] > highest) {
-            elements[i] = highest;
+    const uint32_t low = (uint8_t)lowest * 0x01010101u;
+    const uint32_t high = (uint8_t)highest * 0x01010101u;
+
+    if (size < 4) {
+        for (uint32_t i = 0; i < size; i++) {
+            const int32_t element = elements[i] < lowest ? lowest : elements[i];
+
+            elements[i] = (int8_t)(element > highest ? highest : element);
         }
+        return;
     }
+    for (uint32_t i = 0; i < size / 4; i++) {
+        uhost_dsp_clamp_four(elements + 4 * i, low, high);
+    }
+    uhost_dsp_clamp_four(elements + size - 4, low, high);
 }
 
 /* What the outputs of some lines have in common, for up to four channels. */

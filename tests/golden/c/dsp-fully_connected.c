@@ -6,8 +6,8 @@
  *
  * For cortex-m7 and other Arm CPUs with the DSP extension.
  *
- * per_tensor: 1 operator, arena of 112 bytes.
- * Weights and tables: 624 bytes. No allocation, no global state, no recursion.
+ * per_tensor: 1 operator, arena of 128 bytes.
+ * Weights and tables: 480 bytes. No allocation, no global state, no recursion.
  */
 #include "model.h"
 
@@ -127,272 +127,52 @@ UHOST_DSP_INLINE int8_t uhost_dsp_requantize(int32_t sum, const uint32_t *factor
 }
 
 /*
- * Dot products of int8 columns with the weights of four output channels at a time.
+ * Dot products of one int8 column with the weights of four outputs at a time, all of which have
+ * the same factor.
  *
- * A column holds the inputs of one output pixel as halfwords, two per word: a "K pair".
- * Weights are half-widened: for a K pair and a channel pair (A, B) one word has the
- * halfwords 256 * wB + wA. SMLAD with that word sums 256 * SB + SA. SXTB16 of it leaves
- * exactly wA, and SMLAD with that sums SA. The difference of both sums is 256 * SB, so one
- * unpacking serves two channels and weights take one byte each.
- *
- * The stream for four channels (A0, B0, A1, B1):
+ * Column and weights are those of half-widened products: for each K pair and each pair of outputs
+ * (A, B) one word has the halfwords 256 * wB + wA. SMLAD with that word sums 256 * SB + SA,
+ * SMLAD with what SXTB16 leaves of it sums SA, and the difference is 256 * SB. The stream for
+ * the outputs (A0, B0, A1, B1):
  *     bA0, 256 * bB0 + bA0, bA1, 256 * bB1 + bA1          folded biases
  *     word(A0, B0), word(A1, B1)                           for each K pair
- *     requantisation                                       of A0, B0, A1, B1
  *
- * Requantisation of the sum x, in general, from multiplier, addend and shift:
- * SMMLAR(2x, multiplier, addend) is the rounding doubling high multiply, with half of the
- * divisor and the output's zero point in units of it added on top. Subtracting 1 where x is
- * negative makes the following shift round half away from zero. SSAT saturates to int8.
- *
- * Of layers with a fused ReLU, from multiplier and addend: SMMLA, then SSAT with the layer's
- * shift, which is part of the functions' names. The compiler has chosen the numbers, and
- * changed biases by a little, such that the result is the same for every sum that the
- * weights can give. Sums of B are used as they are, times 256.
+ * (SMMLAR(2x, multiplier, addend) - (x < 0)) >> shift requantises a sum x: the rounding doubling
+ * high multiply, then a shift that rounds half away from zero and adds the zero point.
  */
-struct uhost_dsp_product {
-    uint32_t pairs;    /* K pairs of a column */
-    uint32_t channels; /* output channels, a multiple of 4 */
-    uint32_t stride;   /* bytes from one pixel's outputs to the next one's */
+struct uhost_dsp_vector {
+    int32_t multiplier;
+    int32_t addend;
+    uint32_t shift;
+    uint32_t pairs; /* K pairs of the column, an even number */
 };
 
-/* Products of two pixels, or one, by four channels. */
-
 /*
- * Two pixels by four channels. `columns` has the K pairs of both pixels interleaved:
- * pair 0 of pixel 0, pair 0 of pixel 1, pair 1 of pixel 0, ...
- *
- * r0-r3 sums of pixel 0 (A0, B0, A1, B1)     r4-r7 sums of pixel 1
- * r8, r9 a K pair of pixel 0 and 1           r11, r12 weights of (A0, B0) and (A1, B1)
- * r10 next weight                            lr next K pair
- * stack: columns, their end, entry of the loop, output, stride, end of output
- */
-UHOST_DSP_ASSEMBLER void
-uhost_dsp_product_2x4(const uint32_t *columns UHOST_DSP_IN_REGISTER,
-                      const uint32_t *weights UHOST_DSP_IN_REGISTER,
-                      int8_t *output UHOST_DSP_IN_REGISTER,
-                      const struct uhost_dsp_product *product UHOST_DSP_IN_REGISTER)
-{
-    __asm__ volatile(
-        "push    {r4-r11, lr}\n"
-        "sub     sp, sp, #24\n"
-        "ldm     r3, {r4-r6}\n"
-        "add     r7, r0, r4, lsl #3\n"
-        /* The loop body has 8 steps of 48 bytes; the first round skips -pairs mod 8. */
-        "rsb     r8, r4, #0\n"
-        "and     r8, r8, #7\n"
-        "mov     r9, #48\n"
-        "adr.w   r12, 2f\n"
-        "mla     r8, r8, r9, r12\n"
-        "orr     r8, r8, #1\n"
-        "add     r9, r2, r5\n"
-        "mov     r10, r1\n"
-        "stm     sp, {r0, r7, r8}\n"
-        "strd    r2, r6, [sp, #12]\n"
-        "str     r9, [sp, #20]\n"
-        "1:\n"
-        "ldm     r10, {r0-r3}\n"
-        "ldm     r10!, {r4-r7}\n"
-        "ldr     lr, [sp]\n"
-        "ldr     pc, [sp, #8]\n"
-        ".balign 4\n"
-        "2:\n"
-        "ldrd    r8, r9, [lr], #8\n"
-        "ldrd    r11, r12, [r10], #8\n"
-        "smlad   r1, r8, r11, r1\n"
-        "smlad   r5, r9, r11, r5\n"
-        "smlad   r3, r8, r12, r3\n"
-        "smlad   r7, r9, r12, r7\n"
-        "sxtb16  r11, r11\n"
-        "sxtb16  r12, r12\n"
-        "smlad   r0, r8, r11, r0\n"
-        "smlad   r4, r9, r11, r4\n"
-        "smlad   r2, r8, r12, r2\n"
-        "smlad   r6, r9, r12, r6\n"
-        "ldrd    r8, r9, [lr], #8\n"
-        "ldrd    r11, r12, [r10], #8\n"
-        "smlad   r1, r8, r11, r1\n"
-        "smlad   r5, r9, r11, r5\n"
-        "smlad   r3, r8, r12, r3\n"
-        "smlad   r7, r9, r12, r7\n"
-        "sxtb16  r11, r11\n"
-        "sxtb16  r12, r12\n"
-        "smlad   r0, r8, r11, r0\n"
-        "smlad   r4, r9, r11, r4\n"
-        "smlad   r2, r8, r12, r2\n"
-        "smlad   r6, r9, r12, r6\n"
-        "ldrd    r8, r9, [lr], #8\n"
-        "ldrd    r11, r12, [r10], #8\n"
-        "smlad   r1, r8, r11, r1\n"
-        "smlad   r5, r9, r11, r5\n"
-        "smlad   r3, r8, r12, r3\n"
-        "smlad   r7, r9, r12, r7\n"
-        "sxtb16  r11, r11\n"
-        "sxtb16  r12, r12\n"
-        "smlad   r0, r8, r11, r0\n"
-        "smlad   r4, r9, r11, r4\n"
-        "smlad   r2, r8, r12, r2\n"
-        "smlad   r6, r9, r12, r6\n"
-        "ldrd    r8, r9, [lr], #8\n"
-        "ldrd    r11, r12, [r10], #8\n"
-        "smlad   r1, r8, r11, r1\n"
-        "smlad   r5, r9, r11, r5\n"
-        "smlad   r3, r8, r12, r3\n"
-        "smlad   r7, r9, r12, r7\n"
-        "sxtb16  r11, r11\n"
-        "sxtb16  r12, r12\n"
-        "smlad   r0, r8, r11, r0\n"
-        "smlad   r4, r9, r11, r4\n"
-        "smlad   r2, r8, r12, r2\n"
-        "smlad   r6, r9, r12, r6\n"
-        "ldrd    r8, r9, [lr], #8\n"
-        "ldrd    r11, r12, [r10], #8\n"
-        "smlad   r1, r8, r11, r1\n"
-        "smlad   r5, r9, r11, r5\n"
-        "smlad   r3, r8, r12, r3\n"
-        "smlad   r7, r9, r12, r7\n"
-        "sxtb16  r11, r11\n"
-        "sxtb16  r12, r12\n"
-        "smlad   r0, r8, r11, r0\n"
-        "smlad   r4, r9, r11, r4\n"
-        "smlad   r2, r8, r12, r2\n"
-        "smlad   r6, r9, r12, r6\n"
-        "ldrd    r8, r9, [lr], #8\n"
-        "ldrd    r11, r12, [r10], #8\n"
-        "smlad   r1, r8, r11, r1\n"
-        "smlad   r5, r9, r11, r5\n"
-        "smlad   r3, r8, r12, r3\n"
-        "smlad   r7, r9, r12, r7\n"
-        "sxtb16  r11, r11\n"
-        "sxtb16  r12, r12\n"
-        "smlad   r0, r8, r11, r0\n"
-        "smlad   r4, r9, r11, r4\n"
-        "smlad   r2, r8, r12, r2\n"
-        "smlad   r6, r9, r12, r6\n"
-        "ldrd    r8, r9, [lr], #8\n"
-        "ldrd    r11, r12, [r10], #8\n"
-        "smlad   r1, r8, r11, r1\n"
-        "smlad   r5, r9, r11, r5\n"
-        "smlad   r3, r8, r12, r3\n"
-        "smlad   r7, r9, r12, r7\n"
-        "sxtb16  r11, r11\n"
-        "sxtb16  r12, r12\n"
-        "smlad   r0, r8, r11, r0\n"
-        "smlad   r4, r9, r11, r4\n"
-        "smlad   r2, r8, r12, r2\n"
-        "smlad   r6, r9, r12, r6\n"
-        "ldrd    r8, r9, [lr], #8\n"
-        "ldrd    r11, r12, [r10], #8\n"
-        "smlad   r1, r8, r11, r1\n"
-        "smlad   r5, r9, r11, r5\n"
-        "smlad   r3, r8, r12, r3\n"
-        "smlad   r7, r9, r12, r7\n"
-        "sxtb16  r11, r11\n"
-        "sxtb16  r12, r12\n"
-        "smlad   r0, r8, r11, r0\n"
-        "smlad   r4, r9, r11, r4\n"
-        "smlad   r2, r8, r12, r2\n"
-        "smlad   r6, r9, r12, r6\n"
-        "ldr     r8, [sp, #4]\n"
-        "cmp     lr, r8\n"
-        "bne.w   2b\n"
-        /* 256 * SB, then twice the sums. */
-        "sub     r1, r1, r0\n"
-        "sub     r5, r5, r4\n"
-        "sub     r3, r3, r2\n"
-        "sub     r7, r7, r6\n"
-        "lsl     r0, r0, #1\n"
-        "lsl     r4, r4, #1\n"
-        "asr     r1, r1, #7\n"
-        "asr     r5, r5, #7\n"
-        "lsl     r2, r2, #1\n"
-        "lsl     r6, r6, #1\n"
-        "asr     r3, r3, #7\n"
-        "asr     r7, r7, #7\n"
-        "ldm     r10!, {r8, r9, r11}\n"
-        "smmlar  r12, r0, r8, r9\n"
-        "add     r12, r12, r0, asr #31\n"
-        "asr     r12, r12, r11\n"
-        "ssat    r0, #8, r12\n"
-        "smmlar  r12, r4, r8, r9\n"
-        "add     r12, r12, r4, asr #31\n"
-        "asr     r12, r12, r11\n"
-        "ssat    r4, #8, r12\n"
-        "ldm     r10!, {r8, r9, r11}\n"
-        "smmlar  r12, r1, r8, r9\n"
-        "add     r12, r12, r1, asr #31\n"
-        "asr     r12, r12, r11\n"
-        "ssat    r1, #8, r12\n"
-        "smmlar  r12, r5, r8, r9\n"
-        "add     r12, r12, r5, asr #31\n"
-        "asr     r12, r12, r11\n"
-        "ssat    r5, #8, r12\n"
-        "ldm     r10!, {r8, r9, r11}\n"
-        "smmlar  r12, r2, r8, r9\n"
-        "add     r12, r12, r2, asr #31\n"
-        "asr     r12, r12, r11\n"
-        "ssat    r2, #8, r12\n"
-        "smmlar  r12, r6, r8, r9\n"
-        "add     r12, r12, r6, asr #31\n"
-        "asr     r12, r12, r11\n"
-        "ssat    r6, #8, r12\n"
-        "ldm     r10!, {r8, r9, r11}\n"
-        "smmlar  r12, r3, r8, r9\n"
-        "add     r12, r12, r3, asr #31\n"
-        "asr     r12, r12, r11\n"
-        "ssat    r3, #8, r12\n"
-        "smmlar  r12, r7, r8, r9\n"
-        "add     r12, r12, r7, asr #31\n"
-        "asr     r12, r12, r11\n"
-        "ssat    r7, #8, r12\n"
-        "ldrd    lr, r8, [sp, #12]\n"
-        "bfi     r0, r1, #8, #8\n"
-        "bfi     r0, r2, #16, #8\n"
-        "bfi     r0, r3, #24, #8\n"
-        "bfi     r4, r5, #8, #8\n"
-        "bfi     r4, r6, #16, #8\n"
-        "bfi     r4, r7, #24, #8\n"
-        "str     r4, [lr, r8]\n"
-        "str     r0, [lr], #4\n"
-        "ldr     r8, [sp, #20]\n"
-        "str     lr, [sp, #12]\n"
-        "cmp     lr, r8\n"
-        "bne.w   1b\n"
-        "add     sp, sp, #24\n"
-        "pop     {r4-r11, pc}\n");
-}
-
-/*
- * One pixel by four channels, for the last pixel of an odd number and for vectors.
- * The number of K pairs is even; the stride is not used.
- *
  * r0-r3 sums (A0, B0, A1, B1)                r4, r5 two K pairs
- * r8, r9 weights of K pair 0                 r10, r11 weights of K pair 1
+ * r6, r7 multiplier, addend                  r8-r11 weights of both K pairs
  * r12 next weight                            lr next K pair
- * stack: columns, their end, entry of the loop, output, end of output
+ * stack: column, its end, entry of the loop, output, shift; above what is saved: end of output
  */
 UHOST_DSP_ASSEMBLER void
-uhost_dsp_product_1x4(const uint32_t *columns UHOST_DSP_IN_REGISTER,
-                      const uint32_t *weights UHOST_DSP_IN_REGISTER,
-                      int8_t *output UHOST_DSP_IN_REGISTER,
-                      const struct uhost_dsp_product *product UHOST_DSP_IN_REGISTER)
+uhost_dsp_vector_product(const uint32_t *column UHOST_DSP_IN_REGISTER,
+                         const uint32_t *weights UHOST_DSP_IN_REGISTER,
+                         const struct uhost_dsp_vector *vector UHOST_DSP_IN_REGISTER,
+                         int8_t *output UHOST_DSP_IN_REGISTER, int8_t *end UHOST_DSP_IN_REGISTER)
 {
     __asm__ volatile(
         "push    {r4-r11, lr}\n"
         "sub     sp, sp, #20\n"
-        "ldm     r3, {r4, r5}\n"
-        "add     r7, r0, r4, lsl #2\n"
-        /* The loop body has 8 steps of 56 bytes and 2 K pairs; the first round skips some. */
-        "rsb     r8, r4, #0\n"
-        "ubfx    r8, r8, #1, #3\n"
-        "mov     r9, #56\n"
-        "adr.w   r12, 2f\n"
-        "mla     r8, r8, r9, r12\n"
-        "orr     r8, r8, #1\n"
-        "add     r9, r2, r5\n"
         "mov     r12, r1\n"
-        "stm     sp, {r0, r7, r8}\n"
-        "strd    r2, r9, [sp, #12]\n"
+        "ldm     r2, {r6-r9}\n"
+        "add     r1, r0, r9, lsl #2\n"
+        /* The loop body has 8 steps of 56 bytes and 2 K pairs; the first round skips some. */
+        "rsb     r9, r9, #0\n"
+        "ubfx    r9, r9, #1, #3\n"
+        "mov     r10, #56\n"
+        "adr.w   r11, 2f\n"
+        "mla     r2, r9, r10, r11\n"
+        "orr     r2, r2, #1\n"
+        "stm     sp, {r0-r3, r8}\n"
         "1:\n"
         "ldm     r12!, {r0-r3}\n"
         "ldr     lr, [sp]\n"
@@ -521,28 +301,27 @@ uhost_dsp_product_1x4(const uint32_t *columns UHOST_DSP_IN_REGISTER,
         "lsl     r2, r2, #1\n"
         "asr     r1, r1, #7\n"
         "asr     r3, r3, #7\n"
-        "ldm     r12!, {r4-r9}\n"
-        "smmlar  r10, r0, r4, r5\n"
-        "add     r10, r10, r0, asr #31\n"
-        "asr     r10, r10, r6\n"
-        "ssat    r0, #8, r10\n"
-        "smmlar  r10, r1, r7, r8\n"
-        "add     r10, r10, r1, asr #31\n"
-        "asr     r10, r10, r9\n"
-        "ssat    r1, #8, r10\n"
-        "ldm     r12!, {r4-r9}\n"
-        "smmlar  r10, r2, r4, r5\n"
-        "add     r10, r10, r2, asr #31\n"
-        "asr     r10, r10, r6\n"
-        "ssat    r2, #8, r10\n"
-        "smmlar  r10, r3, r7, r8\n"
-        "add     r10, r10, r3, asr #31\n"
-        "asr     r10, r10, r9\n"
-        "ssat    r3, #8, r10\n"
         "ldrd    lr, r8, [sp, #12]\n"
-        "bfi     r0, r1, #8, #8\n"
-        "bfi     r0, r2, #16, #8\n"
-        "bfi     r0, r3, #24, #8\n"
+        "smmlar  r4, r0, r6, r7\n"
+        "add     r4, r4, r0, asr #31\n"
+        "asr     r4, r4, r8\n"
+        "ssat    r0, #8, r4\n"
+        "smmlar  r4, r1, r6, r7\n"
+        "add     r4, r4, r1, asr #31\n"
+        "asr     r4, r4, r8\n"
+        "ssat    r4, #8, r4\n"
+        "bfi     r0, r4, #8, #8\n"
+        "smmlar  r4, r2, r6, r7\n"
+        "add     r4, r4, r2, asr #31\n"
+        "asr     r4, r4, r8\n"
+        "ssat    r4, #8, r4\n"
+        "bfi     r0, r4, #16, #8\n"
+        "smmlar  r4, r3, r6, r7\n"
+        "add     r4, r4, r3, asr #31\n"
+        "asr     r4, r4, r8\n"
+        "ssat    r4, #8, r4\n"
+        "bfi     r0, r4, #24, #8\n"
+        "ldr     r8, [sp, #56]\n"
         "str     r0, [lr], #4\n"
         "str     lr, [sp, #12]\n"
         "cmp     lr, r8\n"
@@ -657,44 +436,40 @@ uhost_dsp_widen_two_aligned(uint32_t *columns UHOST_DSP_IN_REGISTER,
 
 /* ---- Weights and tables ------------------------------------------------------------------- */
 
-static const uint32_t fully_connected_weights[156] = {
+static const uint32_t fully_connected_weights[120] = {
     6891, 2652395, 32557, 154669, 972303731, 3288746216u, 1441153621, 399010982, 3393375908u,
     2769498967u, 4090378267u, 3135546097u, 2269604559u, 1724567034, 549037068, 3103414841u,
     1920803037, 2967681, 3934020664u, 1683240795, 2759250294u, 3711409968u, 124029068, 286245915,
     1190928044, 50867783, 2839740941u, 2748560636u, 1723998034, 4282051828u, 2454136689u,
-    3175659290u, 1700149540, 3563645620u, 3976235928u, 2334096580u, 59259, 34581, 0, 0, 1273478378,
-    1792, 9, 1273478378, 1792, 9, 1273478378, 1792, 9, 1273478378, 1792, 9, 4294963348u, 5350036,
-    4294924804u, 103172, 426945870, 2178469437u, 1088848983, 2536566301u, 2037788418, 2299528802u,
-    1234690991, 2956825929u, 1015891965, 3131608417u, 232598573, 116451223, 981972656, 1540888452,
-    3595470219u, 3863282719u, 1796358571, 3424369107u, 2630021957u, 2452243257u, 227370669,
-    4020184741u, 804321013, 1776956022, 1803900846, 2453864196u, 968567607, 52975988, 3686768084u,
-    1260222224, 42651951, 1339340225, 2089, 25998, 0, 0, 1273478378, 1792, 9, 1273478378, 1792, 9,
-    1273478378, 1792, 9, 1273478378, 1792, 9, 42671, 4286775983u, 0, 0, 1173483607, 0, 1422748285,
-    0, 3378297470u, 0, 3831171083u, 0, 3031881185u, 0, 4130521940u, 0, 3011828875u, 0, 2689993789u,
-    0, 2709134280u, 0, 111602447, 0, 2299389722u, 0, 738972785, 0, 1534759201, 0, 1469604999, 0,
-    1073785138, 0, 1415608997, 0, 17561, 0, 0, 0, 1273478378, 1792, 9, 1273478378, 1792, 9, 0, 0,
-    0, 0, 0, 0,
+    3175659290u, 1700149540, 3563645620u, 3976235928u, 2334096580u, 59259, 34581, 0, 0,
+    4294963348u, 5350036, 4294924804u, 103172, 426945870, 2178469437u, 1088848983, 2536566301u,
+    2037788418, 2299528802u, 1234690991, 2956825929u, 1015891965, 3131608417u, 232598573,
+    116451223, 981972656, 1540888452, 3595470219u, 3863282719u, 1796358571, 3424369107u,
+    2630021957u, 2452243257u, 227370669, 4020184741u, 804321013, 1776956022, 1803900846,
+    2453864196u, 968567607, 52975988, 3686768084u, 1260222224, 42651951, 1339340225, 2089, 25998,
+    0, 0, 42671, 4286775983u, 0, 0, 1173483607, 0, 1422748285, 0, 3378297470u, 0, 3831171083u, 0,
+    3031881185u, 0, 4130521940u, 0, 3011828875u, 0, 2689993789u, 0, 2709134280u, 0, 111602447, 0,
+    2299389722u, 0, 738972785, 0, 1534759201, 0, 1469604999, 0, 1073785138, 0, 1415608997, 0,
+    17561, 0, 0, 0,
 };
 
 /* ---- Kernels ------------------------------------------------------------------------------ */
 
 /*
- * 33 values to 10.
+ * 33 values to 10, all with the same factor.
  */
-UHOST_KERNEL void fully_connected(
+UHOST_KERNEL void fully_connected_uniform(
     const int8_t *input,
     const uint32_t *weights,
     int8_t *output,
-    uint32_t *columns)
+    uint32_t *column)
 {
-    static const struct uhost_dsp_product product = { 18u, 8u, 10u };
-    static const struct uhost_dsp_product rest = { 18u, 4u, 4u };
+    static const struct uhost_dsp_vector vector = { 1273478378, 1792, 9u, 18u };
+    int8_t last[4]; /* 2 of four outputs */
 
-    uhost_dsp_widen(columns, input, 33);
-    uhost_dsp_product_1x4(columns, weights, output, &product);
-    int8_t last[4]; /* 2 of four channels */
-
-    uhost_dsp_product_1x4(columns, weights + 104, last, &rest);
+    uhost_dsp_widen(column, input, 33);
+    uhost_dsp_vector_product(column, weights, &vector, output, output + 8);
+    uhost_dsp_vector_product(column, weights + 80, &vector, last, last + 4);
     output[8] = last[0];
     output[9] = last[1];
 }
@@ -715,10 +490,10 @@ enum per_tensor_status per_tensor_run(void *memory)
     }
 
     /* 0: FULLY_CONNECTED -> 1x10, output */
-    fully_connected(
+    fully_connected_uniform(
         (const int8_t *)(arena + 72),
         fully_connected_weights,
-        (int8_t *)(arena + 72),
+        (int8_t *)(arena + 112),
         (uint32_t *)(arena + 0));
 
     return PER_TENSOR_OK;
@@ -733,10 +508,10 @@ enum per_tensor_status per_tensor_run_operator(void *memory, uint32_t index)
     }
     switch (index) {
     case 0: /* FULLY_CONNECTED */
-        fully_connected(
+        fully_connected_uniform(
             (const int8_t *)(arena + 72),
             fully_connected_weights,
-            (int8_t *)(arena + 72),
+            (int8_t *)(arena + 112),
             (uint32_t *)(arena + 0));
         break;
     default:

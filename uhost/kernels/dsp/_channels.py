@@ -104,11 +104,11 @@ def clamp_range(bound: BoundOperator[Any]) -> tuple[int, int]:
     return activation_range(bound.attributes.activation.bounds, bound.output)
 
 
-def fold(bound: BoundOperator[Any]) -> Channels:
+def fold(bound: BoundOperator[Any], *, keep_constant: bool = False) -> Channels:
     """Returns the output channels of an int8 layer.
 
     The input's zero point goes into the biases. Channels that cannot change are made
-    constant; elements of padding count as inputs that may have any value.
+    constant, unless `keep_constant`; elements of padding count as inputs that may have any value.
     """
     factors = conv_requantization(bound)
     taps = channel_weights(bound)
@@ -131,6 +131,8 @@ def fold(bound: BoundOperator[Any]) -> Channels:
     monotonic = (multipliers >= 0) & (lowest > -limit) & (highest < limit)
     value = outputs(np.where(monotonic, lowest, 0))
     constant = monotonic & (value == outputs(np.where(monotonic, highest, 0)))
+    if keep_constant:
+        constant = np.zeros_like(constant)
 
     # A shift that the form cannot take is refused later; keep the arithmetic defined.
     divisor = np.int64(1) << np.clip(shifts, 1, 40)

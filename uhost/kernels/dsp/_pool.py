@@ -6,10 +6,13 @@ from typing import Any
 
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
+from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import KernelCall, Parameter
 from uhost.kernels._overlap import over_windows
+from uhost.kernels.dsp._pieces import CLAMP_BYTES, clamping
 from uhost.numerics.fixed_point import activation_range
 from uhost.ops._pooling import window_axes
+from uhost.targets._work import Work
 
 
 def why_not_pooled(bound: BoundOperator[Any], channels: int) -> str:
@@ -58,3 +61,30 @@ def pool_call(
         includes=("dsp", *includes, *(("dsp_clamp",) if clamped else ())),
         overlaps=(over_windows(rows, columns, channels, channels, reads_first=False),),
     )
+
+
+def pool_cost(call: KernelCall, group: int, routine: Work, shared: dict[str, int]) -> Cost:
+    """Returns the cost of a pooling whose `routine` makes one output of `group` channels."""
+    rows, columns = call.values["outputs"]
+    groups, rest = divmod(call.values["channels"], group)
+    overlaps = int(rest > 0)
+    # GCC spells out up to two calls, and keeps what four need in registers.
+    calls = Work(alu=3, branch=1) * groups
+    if groups < 3:
+        loop = Work(alu=4, branch=1)
+    elif groups < 5:
+        loop = Work(alu=2, branch=1) * groups + Work(alu=5, branch=1)
+    else:
+        loop = Work(alu=2, load=1, branch=1) * groups + Work(alu=6, branch=1)
+    pixel = routine * (groups + overlaps) + calls + loop + Work(alu=3, branch=1) * overlaps
+    work = pixel * (rows * columns)
+    if rows > 1 and columns > 1:
+        work += Work(alu=4, branch=1) * (rows - 1)
+    work += Work(load_many=1, store_many=1, words=14)
+    several = (rows > 1) + (columns > 1)
+    code = 14 + 26 * several + 12 * (groups > 1) + 16 * overlaps + 20 * (columns == 2)
+    if call.values["clamped"]:
+        work += clamping(rows * columns * call.values["channels"])
+        shared = {**shared, "dsp_clamp": CLAMP_BYTES}
+        code += 12
+    return Cost(work, code, shared)

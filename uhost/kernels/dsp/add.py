@@ -19,16 +19,21 @@ from numpy.typing import NDArray
 
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
+from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Kernel, KernelCall, Parameter
 from uhost.kernels._overlap import by_element
+from uhost.kernels.dsp._pieces import CLAMP_BYTES, clamping
 from uhost.numerics.fixed_point import activation_range
 from uhost.ops._op import OPERATORS
 from uhost.ops.add import AddAttributes
+from uhost.targets._work import Work
 
 Integers = NDArray[np.int64]
 
 _WIDE_SHIFTS = tuple(range(22, 9, -1))
 _PLAIN_SHIFTS = (22, 21, 20)
+_EIGHTS = "dsp_add_eights:"
+_ROUTINE_BYTES = {True: 196, False: 228}
 _CHANGES = tuple(
     sorted(itertools.product(range(-3, 4), repeat=2), key=lambda pair: abs(pair[0]) + abs(pair[1]))
 )
@@ -129,11 +134,37 @@ def _lower(bound: BoundOperator[AddAttributes]) -> KernelCall:
         includes=(
             "dsp",
             "dsp_add",
-            f"dsp_add_eights:shift={form.shift},wide={int(form.wide)}",
+            f"{_EIGHTS}shift={form.shift},wide={int(form.wide)}",
             *(("dsp_clamp",) if clamped else ()),
         ),
         overlaps=(by_element(bound, 0), by_element(bound, 1)),
     )
 
 
-KERNEL = Kernel("add", _supports, _lower, features=("dsp",))
+_EIGHT = {
+    True: Work(multiply=16, alu=23, load=4, store=2, branch=1),
+    False: Work(multiply=16, alu=31, load=4, store=2, branch=1),
+}
+"""Eight elements in either form, by `wide`."""
+
+
+def _cost(_bound: BoundOperator[AddAttributes], call: KernelCall) -> Cost:
+    wide = str(call.values["form"]).startswith("wide")
+    eights, rest = divmod(call.values["size"], 8)
+    work = Work(alu=1, load=1, branch=1)
+    shared = {name: _ROUTINE_BYTES[wide] for name in call.includes if name.startswith(_EIGHTS)}
+    if eights:
+        work += Work(alu=1, load_many=2, store_many=1, words=22) + _EIGHT[wide] * eights
+    if rest:
+        work += Work(multiply=2, alu=3, load=2, store=1, branch=1) * rest
+        work += Work(alu=5 * (rest > 2 or eights > 0), load_many=rest > 2, words=2)
+    if call.values["clamped"]:
+        work += clamping(call.values["size"])
+        if rest:
+            work += Work(alu=6, load_many=1, store_many=1, words=6)
+        shared["dsp_clamp"] = CLAMP_BYTES
+    code = 12 + 16 * call.values["clamped"] + (50 + 12 * (rest > 1)) * (rest > 0)
+    return Cost(work, code, shared)
+
+
+KERNEL = Kernel("add", _supports, _lower, features=("dsp",), cost=_cost)

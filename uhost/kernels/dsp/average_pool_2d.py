@@ -11,9 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from uhost.ir.graph import BoundOperator
+from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Kernel, KernelCall
-from uhost.kernels.dsp._pool import pool_call, why_not_pooled
+from uhost.kernels.dsp._pool import pool_call, pool_cost, why_not_pooled
 from uhost.ops.average_pool_2d import AveragePool2DAttributes
+from uhost.targets._work import Work
 
 _MOST_PIXELS = 256
 """A sum of so many elements fits a halfword."""
@@ -68,4 +70,15 @@ def _lower(bound: BoundOperator[AveragePool2DAttributes]) -> KernelCall:
     return pool_call("average_pool_2d", bound, values, includes)
 
 
-KERNEL = Kernel("average_pool_2d", _supports, _lower, features=("dsp",))
+def _cost(_bound: BoundOperator[AveragePool2DAttributes], call: KernelCall) -> Cost:
+    rows, columns = call.values["window"]
+    lowers = str(call.values["routine"]).endswith("_lowered")
+    pixel = Work(alu=6, load=2, branch=1)
+    row = pixel * columns + Work(alu=2, load=1, branch=1)
+    enter = Work(alu=4, load=1, load_many=1, store_many=1, words=11)
+    leave = Work(multiply=8, alu=8 + 8 * lowers, load=1, store=8, load_many=1, words=9)
+    shared = {name: 156 + 32 * lowers for name in call.includes if "average_eight" in name}
+    return pool_cost(call, 8, enter + row * rows + leave, shared)
+
+
+KERNEL = Kernel("average_pool_2d", _supports, _lower, features=("dsp",), cost=_cost)

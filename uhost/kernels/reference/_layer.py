@@ -9,8 +9,10 @@ import numpy as np
 
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
+from uhost.ir.tensor import Array
 from uhost.kernels._kernel import Constant, KernelCall, Parameter
 from uhost.kernels._quantize import (
+    Requantization,
     accumulator_fits,
     bias_fits,
     channel_bias,
@@ -18,15 +20,20 @@ from uhost.kernels._quantize import (
     folded_accumulator_fits,
     folded_bias,
 )
-from uhost.numerics.fixed_point import activation_range
+from uhost.kernels.reference._parameters import (
+    constant_parameter,
+    input_parameter,
+    output_parameter,
+)
+from uhost.numerics.fixed_point import activation_range, cut_multiplier
 from uhost.ops._op import Activation
-from uhost.ops._weighted import weight_zero_point
+from uhost.ops._weighted import is_wide, weight_zero_point
 
 
 def supports_layer(bound: BoundOperator[Any]) -> str:
     """Returns "" or the reason the reference kernels cannot take a layer of weights."""
     dtype = bound.input(0).dtype
-    if dtype not in (DType.INT8, DType.FLOAT32):
+    if dtype not in (DType.INT8, DType.INT16, DType.FLOAT32):
         return f"no {dtype} arithmetic"
     if dtype is DType.INT8 and not accumulator_fits(bound):
         return "a sum of products may leave 32 bits"
@@ -47,6 +54,8 @@ def layer_call(
     """
     if bound.input(0).dtype is DType.FLOAT32:
         return _float_call(bound, template, activation, geometry)
+    if bound.input(0).dtype is DType.INT16:
+        return _int16_call(bound, template, activation, geometry)
     return _int8_call(bound, template, activation, geometry, pads)
 
 
@@ -68,6 +77,7 @@ def _float_call(
         **float_values(activation),
         "has_bias": bias is not None,
         "bias_wraps": False,
+        "wide": False,
     }
     return KernelCall("reference", template, values, tuple(parameters), tuple(constants))
 
@@ -80,8 +90,46 @@ def _int8_call(
     pads: bool,
 ) -> KernelCall:
     folds = not pads and folded_accumulator_fits(bound)
+    values = {
+        **geometry,
+        "accumulator": "int32_t",
+        "bias_wraps": not folds and not bias_fits(bound),
+        "wide": False,
+        "input_zero_point": 0 if folds else bound.input(0).zero_point,
+    }
     bias = folded_bias(bound) if folds else channel_bias(bound).astype(np.int32)
-    factors = conv_requantization(bound)
+    return _quantized_call(bound, template, activation, values, bias, conv_requantization(bound))
+
+
+def _int16_call(
+    bound: BoundOperator[Any], template: str, activation: Activation, geometry: dict[str, Any]
+) -> KernelCall:
+    wide, short = is_wide(bound), accumulator_fits(bound)
+    values = {
+        **geometry,
+        "accumulator": "int32_t" if short else "int64_t",
+        "bias_wraps": not wide and not bias_fits(bound),
+        "wide": wide,
+        "input_zero_point": 0,
+    }
+    factors, bias = conv_requantization(bound), channel_bias(bound)
+    if wide:
+        # One shift to the right by 15 - shift, which is never negative here.
+        multipliers = cut_multiplier(factors.multipliers).astype(np.int32)
+        factors = Requantization(multipliers, 15 - factors.shifts)
+    if (np.abs(bias) < 2**31).all():
+        bias = bias.astype(np.int32)
+    return _quantized_call(bound, template, activation, values, bias, factors)
+
+
+def _quantized_call(
+    bound: BoundOperator[Any],
+    template: str,
+    activation: Activation,
+    values: dict[str, Any],
+    bias: Array,
+    factors: Requantization,
+) -> KernelCall:
     per_channel = not factors.is_uniform
     count = None if per_channel else 1
     arrays = [("weights", bound.input(1).constant())]
@@ -89,34 +137,34 @@ def _int8_call(
         arrays.append(("bias", bias))
     arrays.append(("multiplier", factors.multipliers[:count]))
     arrays.append(("shift", factors.shifts[:count].astype(np.int8)))
-    ctypes = {"int8": "const int8_t *", "int32": "const int32_t *"}
     lowest, highest = activation_range(activation.bounds, bound.output)
-    values = {
-        **geometry,
+    values |= {
         "is_float": False,
-        "element": "int8_t",
-        "accumulator": "int32_t",
+        "element": bound.input(0).dtype.c_type,
+        "weight": "int8_t",
         "has_bias": bool(bias.any()),
-        "bias_wraps": not folds and not bias_fits(bound),
         "per_channel": per_channel,
-        "input_zero_point": 0 if folds else bound.input(0).zero_point,
         "weight_zero_point": weight_zero_point(bound),
         "output_zero_point": bound.output.zero_point,
         "lowest": lowest,
         "highest": highest,
     }
     parameters = (
-        Parameter("input", "const int8_t *", "input"),
+        input_parameter(bound.input(0)),
         *(
-            Parameter(role, ctypes[str(array.dtype)], "constant", index)
+            constant_parameter(role, c_type_of(array), index)
             for index, (role, array) in enumerate(arrays)
         ),
-        Parameter("output", "int8_t *", "output"),
+        output_parameter(bound.output),
     )
     constants = tuple(Constant(role, array) for role, array in arrays)
-    return KernelCall(
-        "reference", template, values, parameters, constants, includes=("requantize",)
-    )
+    includes = ("requantize", "requantize_wide") if values["wide"] else ("requantize",)
+    return KernelCall("reference", template, values, parameters, constants, includes=includes)
+
+
+def c_type_of(array: Array) -> str:
+    """Returns the C type of an integer array's elements."""
+    return DType(str(array.dtype)).c_type
 
 
 def float_values(activation: Activation) -> dict[str, Any]:
@@ -125,6 +173,7 @@ def float_values(activation: Activation) -> dict[str, Any]:
     return {
         "is_float": True,
         "element": "float",
+        "weight": "float",
         "accumulator": "float",
         "lowest": lowest if math.isfinite(lowest) else None,
         "highest": highest if math.isfinite(highest) else None,

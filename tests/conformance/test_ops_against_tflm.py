@@ -1,0 +1,82 @@
+"""The exact references against TensorFlow Lite Micro, on every operator's examples.
+
+Where the wheel is not published for a platform, these tests do not exist there.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from build_tflite import from_graph
+from oracle_inputs import RUNS, draw
+
+from uhost.ir.dtype import DType
+from uhost.ir.graph import Graph
+from uhost.ir.tensor import Array
+from uhost.ops._op import OPERATORS, Example, evaluate
+
+runtime = pytest.importorskip("tflite_micro", reason="no wheel for this platform").runtime
+
+ARENA_BYTES = 1 << 20
+
+
+def why_not(kind: str, example: Example) -> str:
+    """Returns why TFLite Micro is no oracle for an example, or ""."""
+    try:
+        from_graph(example.graph)
+    except ValueError:
+        return "its padding is neither SAME nor VALID"
+    return DIFFERENCES.get((kind, example.name), "") or DIFFERENCES.get((kind, ""), "")
+
+
+DIFFERENCES: dict[tuple[str, str], str] = {
+    ("depthwise_conv_2d", "int16_narrow"): "a 32-bit bias read as 64-bit",
+    ("quantize", "float32_to_uint8"): "refused at run time",
+    ("relu6", "int8_requantize"): "integers are copied unscaled",
+    ("relu6", "int8_requantize_wider"): "integers are copied unscaled",
+    ("relu6", "int16_requantize"): "integers are copied unscaled",
+    ("relu_n1_to_1", ""): "there is no such operator",
+    ("softmax", "int8_flat_long"): "the sum of exponentials overflows",
+}
+"""(operator, example) → why uhost does not follow TFLite Micro, or cannot ask it."""
+
+
+def examples() -> Iterator[tuple[str, Example]]:
+    for kind in OPERATORS.names():
+        for example in OPERATORS[kind].examples():
+            yield kind, example
+
+
+COMPARED = [
+    pytest.param(example.graph, id=f"{kind}-{example.name}")
+    for kind, example in examples()
+    if not why_not(kind, example)
+]
+
+
+def run_tflm(content: bytes, inputs: list[Array], count: int) -> list[Array]:
+    interpreter = runtime.Interpreter.from_bytes(content, arena_size=ARENA_BYTES)
+    for index, array in enumerate(inputs):
+        interpreter.set_input(array, index)
+    interpreter.invoke()
+    return [interpreter.get_output(index) for index in range(count)]
+
+
+@pytest.mark.parametrize("graph", COMPARED)
+def test_reference_equals_tflite_micro(graph: Graph) -> None:
+    content = from_graph(graph)
+    random = np.random.default_rng(zlib.crc32(f"{graph.operators[0].kind} {graph.name}".encode()))
+    for run in RUNS:
+        inputs = {name: draw(graph.tensors[name], run, random) for name in graph.inputs}
+        theirs = run_tflm(content, list(inputs.values()), len(graph.outputs))
+        ours = evaluate(graph, inputs)
+        for name, expected in zip(graph.outputs, theirs, strict=True):
+            ours_flat, theirs_flat = ours[name].reshape(-1), expected.reshape(-1)
+            if graph.tensors[name].dtype is DType.FLOAT32:
+                tolerance = 1e-6 + 1e-5 * float(np.abs(expected).max())
+                np.testing.assert_allclose(ours_flat, theirs_flat, rtol=0, atol=tolerance)
+            else:
+                np.testing.assert_array_equal(ours_flat, theirs_flat, err_msg=run)

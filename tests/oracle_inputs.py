@@ -1,0 +1,21 @@
+"""Inputs for which references are compared with other interpreters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from uhost.ir.tensor import Array, Tensor
+
+RUNS = ("lowest", "highest", "random 1", "random 2", "random 3")
+
+
+def draw(tensor: Tensor, run: str, random: np.random.Generator) -> Array:
+    if not tensor.dtype.is_integer:
+        if run in ("lowest", "highest"):
+            return np.full(tensor.shape, -1e4 if run == "lowest" else 1e4, np.float32)
+        return random.normal(0.0, 3.0, tensor.shape).astype(np.float32)
+    limits = np.iinfo(tensor.dtype.value)
+    if run in ("lowest", "highest"):
+        value = limits.min if run == "lowest" else limits.max
+        return np.full(tensor.shape, value, tensor.dtype.numpy)
+    return random.integers(limits.min, limits.max, tensor.shape, tensor.dtype.numpy, endpoint=True)

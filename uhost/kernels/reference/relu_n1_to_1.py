@@ -1,0 +1,14 @@
+"""RELU_N1_TO_1 in portable C."""
+
+from __future__ import annotations
+
+from uhost.kernels._kernel import Kernel
+from uhost.kernels.reference._parameters import takes_anything
+from uhost.kernels.reference._rectify import lower_rectifier
+from uhost.ops._op import Activation
+
+KERNEL = Kernel(
+    operator="relu_n1_to_1",
+    supports=takes_anything,
+    lower=lambda bound: lower_rectifier(bound, Activation.RELU_N1_TO_1),
+)
