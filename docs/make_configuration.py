@@ -25,7 +25,10 @@ SCHEMA = ROOT / "uhost" / "config" / "uhost.schema.json"
 
 LIVES = {
     "C0": ("passes",),
-    "C1": ("host", "targets", "executor", "runtime", "pools", "numerics", "kernels"),
+    "C1": (
+        *("host", "targets", "executor", "runtime", "pools", "numerics", "kernels"),
+        *("optimize", "flash_limit", "ram_limit"),
+    ),
 }
 DEFAULTS = {
     "models": "the bundled model",
@@ -38,7 +41,9 @@ DEFAULTS = {
     "pools.workspace": "the board's RAM without the stack",
     "pools.constants": "the board's flash",
     "pools.POOL.name": "must be given",
-    "kernels": "by the order of the libraries",
+    "flash_limit": "the board's flash",
+    "ram_limit": "the board's RAM",
+    "kernels": "by what they cost",
     "passes.options": "each pass's own",
     "passes.dump": "none",
     "toolchain": "the first that is installed",
@@ -63,7 +68,8 @@ Written by `./dev docs` from the schema in `uhost/config/project.py`; do not edi
 | | what it is | where it lives |
 |---|---|---|
 | **C1** `CompilationConfig` | what the *result* must satisfy: host and device targets, executor, \
-runtime, memory pools, numerics, kernels chosen by hand | `uhost/config/compilation.py`; attached \
+runtime, memory pools, numerics, what kernels are chosen for, limits of flash and RAM, kernels \
+chosen by hand | `uhost/config/compilation.py`; attached \
 to the models, written with what is built |
 | **C0** `PassContext` | how passes do their work: level, required and disabled passes, options, \
 instruments | `uhost/config/pass_context.py`; an argument, never global, never needed to load \
@@ -95,6 +101,10 @@ value spelt out, which resolves to the same.
 * A pool is a memory region of the board. Of those that all device targets may use, the
   fastest with room enough is taken; the linker puts the arena there. A region at address 0
   is none for the arena.
+* `flash_limit` is of the models' code and constants, `ram_limit` of their arenas; the firmware
+  around them and the stack come on top. Sizes are bytes, or have a unit: `64k` and `64KiB` are
+  65536 bytes, `1M` and `1MiB` 1024 times 1024. Where kernels cannot meet a limit, the error says
+  how many bytes are missing.
 * Nothing is dropped silently: an unknown key, a wrong type or an unknown name is an error
   that says file, line, key, expected type and the nearest right spelling. All mistakes of
   a file are told at once.
@@ -138,6 +148,7 @@ def fallback(key: str) -> str:
     context, config = PassContext(), CompilationConfig.__dataclass_fields__
     known = {
         "numerics": config["numerics"].default,
+        "optimize": config["optimize"].default,
         "passes.opt_level": context.opt_level,
         "passes.required": "none",
         "passes.disabled": "none",

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from uhost.ir.dtype import DType
 from uhost.ir.tensor import Array, Tensor
 
 RUNS = ("lowest", "highest", "random 1", "random 2", "random 3")
 
 
 def draw(tensor: Tensor, run: str, random: np.random.Generator) -> Array:
+    if tensor.dtype is DType.BOOL:
+        if run in ("lowest", "highest"):
+            return np.full(tensor.shape, run == "highest")
+        return random.integers(0, 2, tensor.shape).astype(np.bool_)
     if not tensor.dtype.is_integer:
         if run in ("lowest", "highest"):
             return np.full(tensor.shape, -1e4 if run == "lowest" else 1e4, np.float32)

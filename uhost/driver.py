@@ -1,6 +1,6 @@
 """The straight line, from a model file to a running executor. Read this first.
 
-    load     → optimize → select      → plan       → emit     → build → start     → run
+    load     → optimize → choose      → plan       → emit     → build → start     → run
     IRModule   IRModule   KernelCalls   MemoryPlan   Artifact   Image   Transport   outputs
 
 Everything up to `emit` is a function of frozen values. Only the toolchain, the runners
@@ -17,6 +17,7 @@ from pathlib import Path
 
 from uhost import __version__
 from uhost.codegen.artifact import Artifact
+from uhost.codegen.choose import lower_module
 from uhost.codegen.emit import emit, model_table
 from uhost.codegen.firmware import firmware_files
 from uhost.codegen.lowered import Lowered, arena_bytes, constant_bytes
@@ -24,18 +25,17 @@ from uhost.codegen.names import identifier
 from uhost.codegen.placement import params_source, place_params
 from uhost.codegen.renode import renode_files
 from uhost.config.board import Board, load_board
-from uhost.config.compilation import CompilationConfig, KernelChoice, Pool
+from uhost.config.compilation import CompilationConfig, KernelChoice
 from uhost.config.pass_context import PassContext
 from uhost.config.resolve import preset
 from uhost.errors import ConfigError, OutOfMemoryError, ToolNotFoundError
 from uhost.frontends._frontend import load_model
 from uhost.ir.graph import Graph
 from uhost.ir.module import IRModule
-from uhost.kernels._partition import forced_kernels, select
+from uhost.kernels._partition import forced_kernels
 from uhost.passes._pipeline import optimize
-from uhost.planner import plan_memory, view_operators
 from uhost.planner.fit import check_fits, largest_weights, peak
-from uhost.planner.pools import by_room, check_room, has_room
+from uhost.planner.pools import check_room
 from uhost.resources import cache_folder
 from uhost.runtime import build_folder
 from uhost.runtime.compiled import Built, Compiled, CompiledModel, Source, as_built
@@ -177,7 +177,7 @@ def compile_models(
     config: CompilationConfig | None = None,
     context: PassContext | None = None,
 ) -> Compiled:
-    """Returns the C of loaded models for a board: optimize, select, plan, emit."""
+    """Returns the C of loaded models for a board: optimize, choose, plan, emit."""
     found = load_board(board) if isinstance(board, str) else board
     if not isinstance(found, Board):
         raise ConfigError(
@@ -228,15 +228,16 @@ def check_pools(
 def lower_models(
     graphs: Sequence[Graph], config: CompilationConfig, context: PassContext | None = None
 ) -> list[Lowered]:
-    """Returns loaded graphs ready to be printed: optimize, select, plan."""
+    """Returns loaded graphs ready to be printed: optimize, choose, plan."""
     module = optimize(IRModule({g.name: g for g in graphs}, config), context or PassContext())
-    forced = forced_kernels(config.kernels, list(module.graphs.values()))
-    placed: list[Lowered] = []
-    for pool in by_room(config.usable_workspace_pools()):
-        placed = [lower(module.graphs[g.name], config, forced[g.name], pool) for g in graphs]
-        if has_room(pool, arena_bytes(placed, config.executor)):
-            break
-    return placed
+    made = [module.graphs[graph.name] for graph in graphs]
+    return lower_module(made, config, forced_kernels(config.kernels, made))
+
+
+def lower(graph: Graph, config: CompilationConfig) -> Lowered:
+    """Returns one graph, as it is, with a kernel per operator and a place for every tensor."""
+    [lowered] = lower_module([graph], config, {})
+    return lowered
 
 
 def choices_by_model(
@@ -254,30 +255,6 @@ def choices_by_model(
         )
         for name, own in forced.items()
     }
-
-
-def lower(
-    graph: Graph,
-    config: CompilationConfig,
-    forced: Mapping[str, str] | None = None,
-    pool: Pool | None = None,
-) -> Lowered:
-    """Returns the graph with a kernel per operator and a place for every tensor.
-
-    `forced` maps operators to the kernel library the user chose for them. The arena lies
-    in `pool`, by default the fastest.
-    """
-    views = view_operators(graph)
-    selections = select(graph, config.targets, views, forced or {})
-    scratch = {name: s.call.scratch_bytes for name, s in selections.items()}
-    overlaps = {
-        name: [(o.input, o.least, o.most) for o in s.call.overlaps]
-        for name, s in selections.items()
-    }
-    pool = pool or config.usable_workspace_pools()[0]
-    alignment_bytes = config.executor.alignment_bytes
-    plan = plan_memory(graph, views, scratch, pool, alignment_bytes, overlaps)
-    return Lowered(graph, selections, plan)
 
 
 def model_sources(compiled: Compiled) -> Artifact:

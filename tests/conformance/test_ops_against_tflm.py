@@ -27,13 +27,16 @@ def why_not(kind: str, example: Example) -> str:
     """Returns why TFLite Micro is no oracle for an example, or ""."""
     try:
         from_graph(example.graph)
-    except ValueError:
-        return "its padding is neither SAME nor VALID"
+    except ValueError as error:
+        return str(error)
     return DIFFERENCES.get((kind, example.name), "") or DIFFERENCES.get((kind, ""), "")
 
 
 DIFFERENCES: dict[tuple[str, str], str] = {
+    ("add", "int32_relu6"): "the fused activation is dropped",
+    ("add", "int64"): "refused at run time",
     ("depthwise_conv_2d", "int16_narrow"): "a 32-bit bias read as 64-bit",
+    ("pad", "int64"): "refused at run time",
     ("quantize", "float32_to_uint8"): "refused at run time",
     ("relu6", "int8_requantize"): "integers are copied unscaled",
     ("relu6", "int8_requantize_wider"): "integers are copied unscaled",

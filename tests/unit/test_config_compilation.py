@@ -122,7 +122,8 @@ def test_everything_wrong_in_a_text_is_told_at_once() -> None:
     assert caught.value.what == (
         "4 mistakes in the configuration:\n"
         "  numeric: unknown key 'numeric' (did you mean 'numerics'? known: constant_pools, "
-        "executor, host, kernels, numerics, runtime, targets, workspace_pools)\n"
+        "executor, flash_limit_bytes, host, kernels, numerics, optimize, ram_limit_bytes, "
+        "runtime, targets, workspace_pools)\n"
         "  targets[0]: the key 'kind' is missing, expected text (add 'kind:')\n"
         "  executor.alignment_bytes: wrong value: invalid enum value 12 "
         "(expected one of 8, 16, 32, 64, 128, 256)\n"

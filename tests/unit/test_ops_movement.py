@@ -17,7 +17,7 @@ from uhost.ir.tensor import Array, Tensor
 from uhost.ops._examples import quantized, real
 from uhost.ops._op import OPERATORS, UnsupportedNodeError, evaluate
 from uhost.ops.concatenation import ConcatenationAttributes
-from uhost.ops.mean import MAX_COUNT, MeanAttributes, mean_scaling
+from uhost.ops.mean import MAX_COUNTS, MeanAttributes, mean_scaling
 from uhost.ops.pad import PadAttributes
 from uhost.ops.reshape import ReshapeAttributes, resolve_shape
 
@@ -243,7 +243,7 @@ def test_mean_refusals() -> None:
     assert what(UnsupportedOperatorError, "MEAN", (source, axes), output) == (
         "MEAN: the axis is not a constant"
     )
-    wide = quantized("a", (MAX_COUNT + 1,), 1, 0), quantized("o", (), 1, 0)
+    wide = quantized("a", (MAX_COUNTS[DType.INT8] + 1,), 1, 0), quantized("o", (), 1, 0)
     with pytest.raises(
         UnsupportedNodeError, match=r"^a mean over 8388609 elements, more than 8388608$"
     ):

@@ -154,7 +154,27 @@ def generated() -> Iterator[click.Parameter]:
         )
         for name, made in known.items():
             yield from _options((what, name), f"{what}-{name}", heading, options_of(made), made())
+    yield from _choice_options()
     yield from _pass_options()
+
+
+def _choice_options() -> Iterator[click.Parameter]:
+    heading = "Choice of kernels"
+    yield SettingOption(
+        ["--optimize"],
+        keys=("optimize",),
+        heading=heading,
+        metavar="[speed|balanced|size]",
+        help="What kernels are chosen for. Default: speed.",
+    )
+    for what, of in (("flash", "code and constants"), ("ram", "arenas")):
+        yield SettingOption(
+            [f"--{what}-limit"],
+            keys=(f"{what}_limit",),
+            heading=heading,
+            metavar="SIZE",
+            help=f"Most {what} of the models' {of}: 65536, 64k, 256KiB. Default: the board's.",
+        )
 
 
 _SHORT = {"executor-aot-c-prefix": ("--c-prefix",)}

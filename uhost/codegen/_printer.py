@@ -11,6 +11,7 @@ from uhost.codegen.environment import render, render_include
 from uhost.codegen.literals import c_type, float_literal, rows
 from uhost.codegen.lowered import Lowered, Params, key_of, pack_params
 from uhost.codegen.names import Names, comment
+from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.ir.tensor import Array, Tensor
 from uhost.kernels._kernel import KernelCall, Parameter
@@ -76,6 +77,7 @@ class Printer:
         for lowered in models:
             for word in _words_of(lowered):
                 self._names.reserve(word)
+        self._lowered = tuple(models)
         self._models = [self._model(lowered) for lowered in models]
         self._includes = sorted(
             {i for m in models for s in m.selections.values() for i in s.call.includes}
@@ -99,6 +101,11 @@ class Printer:
                 for name, array in self.arrays.items()
             ],
             "constant_bytes": sum(a.nbytes for a in self.arrays.values()),
+            "uses_bool": any(
+                one.graph.tensors[name].dtype is DType.BOOL
+                for one in self._lowered
+                for name in (*one.graph.inputs, *one.graph.outputs)
+            ),
             "includes": [render_include(name) for name in self._includes],
             "functions": self._bodies,
         }
@@ -169,19 +176,20 @@ class Printer:
         call: KernelCall,
         p: Parameter,
     ) -> str:
+        ctype = p.ctype.removesuffix("restrict")  # says nothing in a cast
         if p.source == "constant":
             constant = call.constants[p.index]
             name, values, alignment = constant.role, constant.values, constant.alignment
         elif p.source == "scratch":
-            return f"({p.ctype})(arena + {lowered.plan.offset(bound.name + SCRATCH_SUFFIX)})"
+            return f"({ctype})(arena + {lowered.plan.offset(bound.name + SCRATCH_SUFFIX)})"
         else:
             tensor = bound.input(p.index) if p.source == "input" else bound.outputs[p.index]
             if not tensor.is_constant:
-                return f"({p.ctype})(arena + {lowered.plan.offset(tensor.name)})"
+                return f"({ctype})(arena + {lowered.plan.offset(tensor.name)})"
             name, values = f"input_{p.index}", tensor.constant()
             alignment = tensor.dtype.size_bytes
         if params is not None:
-            return f"({p.ctype})(weights + {params.offsets[f'{bound.name}.{name}']})"
+            return f"({ctype})(weights + {params.offsets[f'{bound.name}.{name}']})"
         prefix = f"{lowered.identifier}_" if self._several else ""
         return self._constant(f"{prefix}{bound.name}_{name}", values, alignment)
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from uhost.codegen.names import identifier
 from uhost.config.compilation import Executor
-from uhost.ir.graph import Graph
+from uhost.ir.graph import BoundOperator, Graph
 from uhost.ir.tensor import Array
-from uhost.kernels._kernel import Constant
+from uhost.kernels._kernel import Constant, KernelCall
 from uhost.kernels._partition import Selection
 from uhost.planner.plan import MemoryPlan
 
@@ -42,22 +43,24 @@ class Lowered:
             selection = self.selections.get(operator.name)
             if selection is None:
                 continue
-            bound = self.graph.bind(operator)
-            for parameter in selection.call.parameters:
-                if parameter.source == "constant":
-                    constant = selection.call.constants[parameter.index]
-                elif parameter.source == "input" and bound.input(parameter.index).is_constant:
-                    tensor = bound.input(parameter.index)
-                    role = f"input_{parameter.index}"
-                    constant = Constant(role, tensor.constant(), tensor.dtype.size_bytes)
-                else:
-                    continue
+            for constant in constants_of(self.graph.bind(operator), selection.call):
                 found[f"{operator.name}.{constant.role}"] = constant
         return found
 
     def constant_bytes(self) -> int:
         """Bytes of weights and tables the model stores; equal arrays are stored once."""
         return sum(array.nbytes for array in distinct(self.constants()).values())
+
+
+def constants_of(bound: BoundOperator[Any], call: KernelCall) -> Iterator[Constant]:
+    """Yields the constants that a call of a kernel reads: packed ones, and constant operands."""
+    for parameter in call.parameters:
+        if parameter.source == "constant":
+            yield call.constants[parameter.index]
+        elif parameter.source == "input" and bound.input(parameter.index).is_constant:
+            tensor = bound.input(parameter.index)
+            role = f"input_{parameter.index}"
+            yield Constant(role, tensor.constant(), tensor.dtype.size_bytes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,6 +10,7 @@ import msgspec
 
 from uhost.config._findings import check, nearest, not_known
 from uhost.config._layers import Keys, Layer, Setting, usable_bytes
+from uhost.config._sizes import parse_size
 from uhost.config.board import Board, Region
 from uhost.config.compilation import EXECUTORS, RUNTIMES, Pool
 from uhost.config.pass_context import PassContext
@@ -22,6 +23,9 @@ from uhost.passes._pipeline import enabled_passes
 from uhost.targets._target import TARGETS
 
 Problems = list[ConfigError]
+
+LIMITS = ("flash_limit", "ram_limit")
+"""Keys that hold a size."""
 
 
 def section(settings: Layer, *prefix: str) -> dict[str, Any]:
@@ -204,6 +208,18 @@ def pools_of(settings: Layer, what: str, board: Board, problems: Problems) -> tu
                 pool = replace(pool, size_bytes=size)
         pools.append(pool)
     return tuple(pools)
+
+
+def limit_of(settings: Layer, key: str, problems: Problems) -> int | None:
+    """Returns the bytes of a limit; None where there is none."""
+    setting = settings.get((key,))
+    if setting is None:
+        return None
+    try:
+        return parse_size(setting.value, setting.where)
+    except ConfigError as error:
+        problems.append(error)
+        return None
 
 
 def _pool_problem(pool: Pool, what: str, board: Board) -> tuple[str, str] | None:

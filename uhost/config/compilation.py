@@ -19,6 +19,9 @@ T = TypeVar("T")
 AlignmentBytes = Literal[8, 16, 32, 64, 128, 256]
 """No tensor type needs less than 8."""
 
+Optimize = Literal["speed", "balanced", "size"]
+"""What kernels are chosen for."""
+
 Numerics = Literal["tflm"]
 """The references whose integer results a module can reproduce."""
 
@@ -110,7 +113,9 @@ class CompilationConfig:
     """Pairs a host target with device targets; frozen, hashable, equal by value.
 
     `targets` are in order of preference, the CPU that runs the program among them.
-    `numerics` names the reference whose integer results the module reproduces.
+    `numerics` names the reference whose integer results the module reproduces. Kernels are
+    chosen for `optimize`; the models' code and constants take no more than
+    `flash_limit_bytes`, their arenas no more than `ram_limit_bytes`.
     Raises `ConfigError` for values that contradict one another.
     """
 
@@ -122,6 +127,9 @@ class CompilationConfig:
     constant_pools: tuple[Pool, ...] = (Pool("flash"),)
     numerics: Numerics = "tflm"
     kernels: tuple[KernelChoice, ...] = ()
+    optimize: Optimize = "speed"
+    flash_limit_bytes: Annotated[int, Meta(ge=1)] | None = None
+    ram_limit_bytes: Annotated[int, Meta(ge=1)] | None = None
 
     def __post_init__(self) -> None:
         kinds = [target.kind for target in self.targets]

@@ -18,11 +18,15 @@ from msgspec import UNSET, Meta, UnsetType, inspect
 
 from uhost.config._findings import describe
 from uhost.config._yaml import YamlFile, read_yaml
-from uhost.config.compilation import Executor, Numerics, Pool, Runtime
+from uhost.config.compilation import Executor, Numerics, Optimize, Pool, Runtime
 from uhost.errors import ConfigError
 
 FILE_NAME = "uhost.yaml"
 TITLE = "uhost project file"
+
+
+Size = Annotated[int, Meta(ge=1)] | str
+"""Bytes, or text as `64k`, `256KiB` or `1M`."""
 
 
 def options_of(kind: type) -> type[msgspec.Struct]:
@@ -176,6 +180,23 @@ class Project(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pools: PoolsSection | UnsetType = UNSET
     numerics: (
         Annotated[Numerics, Meta(description="Whose integer results are reproduced.")] | UnsetType
+    ) = UNSET
+    optimize: (
+        Annotated[
+            Optimize,
+            Meta(
+                description="What kernels are chosen for. speed: fewest cycles; size: least "
+                "flash; balanced: more flash where it saves a greater share of cycles."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    flash_limit: (
+        Annotated[Size, Meta(description="Most flash of the models' code and constants: 256KiB.")]
+        | UnsetType
+    ) = UNSET
+    ram_limit: (
+        Annotated[Size, Meta(description="Most RAM of the models' arenas: 64k.")] | UnsetType
     ) = UNSET
     kernels: (
         Annotated[dict[str, str], Meta(description="Operator, or MODEL.OPERATOR → kernel library.")]

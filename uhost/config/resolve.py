@@ -38,8 +38,10 @@ from uhost.config._layers import (
     merge,
 )
 from uhost.config._resolve_parts import (
+    LIMITS,
     Problems,
     context_of,
+    limit_of,
     one_of,
     pools_of,
     refuse_unselected,
@@ -124,6 +126,9 @@ class Resolved:
                 "constants": list(msgspec.to_builtins(config.constant_pools)),
             },
             "numerics": config.numerics,
+            "optimize": config.optimize,
+            "flash_limit": config.flash_limit_bytes,
+            "ram_limit": config.ram_limit_bytes,
             "kernels": {choice.operator: choice.library for choice in config.kernels},
             "passes": {
                 "opt_level": self.context.opt_level,
@@ -213,10 +218,13 @@ def _resolve(settings: Layer, board: Board, problems: Problems) -> Resolved:
     constants = pools_of(settings, "constants", board, problems)
     context = context_of(settings, problems)
     host = _host(settings, problems)
+    flash_limit, ram_limit = (limit_of(settings, key, problems) for key in LIMITS)
     _check_names(settings, problems)
     config = CompilationConfig(host, (board.target,))
     if not problems:
-        given = {"numerics": settings["numerics",].value} if ("numerics",) in settings else {}
+        given = {
+            key: settings[key,].value for key in ("numerics", "optimize") if (key,) in settings
+        }
         try:
             config = CompilationConfig(
                 host,
@@ -226,6 +234,8 @@ def _resolve(settings: Layer, board: Board, problems: Problems) -> Resolved:
                 workspace,
                 constants,
                 kernels=_kernels(settings),
+                flash_limit_bytes=flash_limit,
+                ram_limit_bytes=ram_limit,
                 **given,
             )
         except ConfigError as error:
@@ -327,6 +337,7 @@ def _origins(resolved: Resolved, settings: Layer) -> dict[str, tuple[object, str
 def _defaults() -> Iterator[tuple[Keys, object]]:
     """Yields the keys that may be left out and what they then are; None: chosen when needed."""
     yield from ((("models",), None), (("kernels",), {}), (("toolchain",), None))
+    yield from (((limit,), None) for limit in LIMITS)
     yield ("output",), None
     for name in PASSES.names():
         kind: Any = PASSES[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -22,14 +22,38 @@ A = TypeVar("A", bound=Attributes)
 
 
 @dataclass(frozen=True, slots=True)
+class Absorbed:
+    """A source operator that another does as well, and the tensor that is no longer made for it."""
+
+    operator: str
+    tensor: str
+
+
+@dataclass(frozen=True, slots=True)
 class Operator:
-    """One node: `kind` names a file of `uhost/ops`; an absent optional input is ""."""
+    """One node: `kind` names a file of `uhost/ops`; an absent optional input is "".
+
+    `absorbed` names what passes have put into it, so that reports can tell where the
+    source's operators and tensors went.
+    """
 
     name: str
     kind: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     attributes: Attributes
+    absorbed: tuple[Absorbed, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The name, and after it what it does as well: `conv_2d_3 (also pad_2, relu_4)`."""
+        return operator_title(self.name, self.absorbed)
+
+
+def operator_title(name: str, absorbed: Sequence[Absorbed]) -> str:
+    """Returns an operator's name, and after it what it does as well."""
+    also = ", ".join(dict.fromkeys(one.operator for one in absorbed))
+    return f"{name} (also {also})" if also else name
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@
 A file `uhost/kernels/LIBRARY/NAME.py` declares `KERNEL = Kernel(…)` and prints through
 `templates/kernels/LIBRARY/<template>.c.j2`. Python decides every number; the
 template only prints. NAME begins with the operator's name; a longer name is a variant
-(`conv_2d_pointwise`), tried before the plain one. A library of an outside package is the
-same under entry points; its templates are a folder `templates` beside its modules.
+(`conv_2d_pointwise`). Which of those that take an operator gets it is decided by their
+costs. A library of an outside package is the same under entry points; its templates are a
+folder `templates` beside its modules.
 """
 
 from __future__ import annotations
@@ -169,7 +170,7 @@ def library(name: str) -> Registry[Kernel]:
 
 
 def candidates(kind: str, library_name: str) -> list[tuple[str, Kernel]]:
-    """Returns the library's (name, kernel) for operator `kind`, most specialised name first."""
+    """Returns the library's (name, kernel) for operator `kind`, the longest names first."""
     kernels = library(library_name)
     stems = [n for n in kernels.names() if n == kind or n.startswith(kind + "_")]
     found = [(stem, kernels[stem]) for stem in sorted(stems, key=lambda n: (-len(n), n))]

@@ -1,10 +1,12 @@
-"""Partitioning: which target, library and kernel each operator gets, and why no earlier one.
+"""Partitioning: which target each operator goes to, and which kernels there can take it.
 
 The first device target is the CPU, which drives the others. Targets after it are asked
 first, in their order, and the CPU takes what is left: it takes everything, so that asked
-first it would leave nothing to an accelerator. Within a target its libraries are asked in
-their order, within a library the most specialised kernel first. The first that takes the
-operator gets it.
+first it would leave nothing to an accelerator. Within a target every kernel of its
+libraries that takes the operator is a variant of it; which one it gets is decided by what
+they cost, for a whole module at once (`uhost/codegen/choose.py`). A kernel that states no
+cost has only its place: it gets the operator where no variant comes before it, libraries
+in the target's order and kernels by name, and is out of the choice elsewhere.
 """
 
 from __future__ import annotations
@@ -18,14 +20,16 @@ from uhost.config.compilation import KernelChoice
 from uhost.config.target import Target
 from uhost.errors import ConfigError, UnsupportedOperatorError
 from uhost.ir.graph import BoundOperator, Graph
+from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Kernel, KernelCall, candidates
+from uhost.targets._cycles import cycle_model
 
 _LIST = "`uhost inspect` with --board lists the operators"
 
 
 @dataclass(frozen=True, slots=True)
 class PassedOver:
-    """A kernel that was asked before the chosen one and refused, or a library without any.
+    """A kernel that did not get the operator, or a library without any for it.
 
     `target` is the target's kind; `kernel` is "" where the library has none for the operator.
     """
@@ -44,19 +48,83 @@ class PassedOver:
         return f"{self.place}: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """The kernel `library`/`name` chosen for one operator on `target`, and who refused before.
+@dataclass(frozen=True, slots=True, eq=False)
+class Variant:
+    """A kernel that takes an operator, its call, and what that costs if the kernel says so.
 
-    `forced` says that the user chose the library, so that no other was asked.
+    `cycles` are those of the cycle model of the target's CPU, else one an instruction.
     """
 
     target: str
     library: str
     name: str
     call: KernelCall
+    cost: Cost | None = None
+    cycles: int | None = None
+
+    @property
+    def place(self) -> str:
+        """Library and kernel in short: `dsp/conv_2d`."""
+        return f"{self.library}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Offer:
+    """What an operator can have on its target: variants, in order of place, and who refused.
+
+    More than one variant only where all of them state a cost. `forced` says that the user
+    chose the library, so that no other was asked.
+    """
+
+    variants: tuple[Variant, ...]
+    refused: tuple[PassedOver, ...] = ()
     forced: bool = False
-    passed_over: tuple[PassedOver, ...] = ()
+
+    def select(self, index: int, reasons: Mapping[int, str]) -> Selection:
+        """Returns the selection of one variant; `reasons` say why each other was not taken."""
+        others = tuple((self.variants[i], reason) for i, reason in reasons.items())
+        return Selection(self.variants[index], self.forced, self.refused, others)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selection:
+    """The variant chosen for one operator, and why no other.
+
+    `refused` are the kernels that cannot take it, in the order of asking; `others` those
+    that can, each with what the chosen one has over it. `forced` says that the user chose
+    the library.
+    """
+
+    variant: Variant
+    forced: bool = False
+    refused: tuple[PassedOver, ...] = ()
+    others: tuple[tuple[Variant, str], ...] = ()
+
+    @property
+    def target(self) -> str:
+        """The kind of the target."""
+        return self.variant.target
+
+    @property
+    def library(self) -> str:
+        """The kernel's library."""
+        return self.variant.library
+
+    @property
+    def name(self) -> str:
+        """The kernel's name in its library."""
+        return self.variant.name
+
+    @property
+    def call(self) -> KernelCall:
+        """The call of the kernel."""
+        return self.variant.call
+
+    @property
+    def passed_over(self) -> tuple[PassedOver, ...]:
+        """All that were asked and not taken: first who refused, then who was worse."""
+        worse = (PassedOver(v.target, v.library, v.name, reason) for v, reason in self.others)
+        return (*self.refused, *worse)
 
 
 def asked(targets: Sequence[Target]) -> tuple[Target, ...]:
@@ -69,27 +137,27 @@ def print_order(targets: Sequence[Target]) -> str:
     return ", ".join(f"{t.kind} ({', '.join(t.libraries)})" for t in asked(targets))
 
 
-def select(
+def offers(
     graph: Graph, targets: Sequence[Target], views: frozenset[str], forced: Mapping[str, str]
-) -> dict[str, Selection]:
-    """Returns operator name → selection, for every operator but the `views`, which need no code.
+) -> dict[str, Offer]:
+    """Returns operator name → offer, for every operator but the `views`, which need no code.
 
     `forced` maps operators to the library that must take them. Raises `ConfigError` with
     everything wrong in it, and `UnsupportedOperatorError` with all operators that no
     kernel takes.
     """
     _check_names(graph, targets, views, forced)
-    chosen: dict[str, Selection] = {}
+    chosen: dict[str, Offer] = {}
     untaken: list[str] = []
     refused: list[str] = []
     for bound in graph.bound_operators():
         if bound.name in views:
             continue
-        found = _choose(bound, targets, forced.get(bound.name))
-        if isinstance(found, Selection):
+        found = _offer(bound, targets, forced.get(bound.name))
+        if found.variants:
             chosen[bound.name] = found
         else:
-            line = f"{bound.name} ({bound.kind}): {'; '.join(map(str, found))}"
+            line = f"{bound.name} ({bound.kind}): {'; '.join(map(str, found.refused))}"
             (refused if bound.name in forced else untaken).append(line)
     if refused:
         raise ConfigError(
@@ -158,27 +226,43 @@ def _check_names(
         )
 
 
-def _choose(
-    bound: BoundOperator[Any], targets: Sequence[Target], only: str | None
-) -> Selection | tuple[PassedOver, ...]:
-    """Returns the first kernel that takes the operator, else why each one does not."""
-    refusals: list[PassedOver] = []
+def _offer(bound: BoundOperator[Any], targets: Sequence[Target], only: str | None) -> Offer:
+    """Returns what the first target that takes the operator offers, else who refused it."""
+    refused: list[PassedOver] = []
     for target in asked(targets):
+        variants: list[Variant] = []
         for library in target.libraries:
             if only is not None and library != only:
                 continue
             found = candidates(bound.kind, library)
             if not found:
                 reason = "no kernel for this operator"
-                refusals.append(PassedOver(target.kind, library, "", reason))
+                refused.append(PassedOver(target.kind, library, "", reason))
             for name, kernel in found:
                 reason = _refusal(kernel, target, bound)
-                if not reason:
-                    call = kernel.lower(bound)
-                    forced = only is not None
-                    return Selection(target.kind, library, name, call, forced, tuple(refusals))
-                refusals.append(PassedOver(target.kind, library, name, reason))
-    return tuple(refusals)
+                if not reason and variants and kernel.cost is None:
+                    reason = "states no cost, and others come before it"
+                if reason:
+                    refused.append(PassedOver(target.kind, library, name, reason))
+                    continue
+                variants.append(_variant(bound, target, library, name, kernel))
+                if kernel.cost is None:  # the first of them: there is nothing to compare
+                    return Offer(tuple(variants), tuple(refused), only is not None)
+        if variants:
+            return Offer(tuple(variants), tuple(refused), only is not None)
+    return Offer((), tuple(refused))
+
+
+def _variant(
+    bound: BoundOperator[Any], target: Target, library: str, name: str, kernel: Kernel
+) -> Variant:
+    call = kernel.lower(bound)
+    if kernel.cost is None:
+        return Variant(target.kind, library, name, call)
+    cost = kernel.cost(bound, call)
+    model = cycle_model(target.cpu)
+    cycles = cost.work.instructions if model is None else model.estimate(cost.work)
+    return Variant(target.kind, library, name, call, cost, cycles)
 
 
 def _refusal(kernel: Kernel, target: Target, bound: BoundOperator[Any]) -> str:

@@ -9,6 +9,7 @@ gemmlowp, "fixedpoint.h"; TFLite, "reference/softmax.h" and "quantization_util.c
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,8 +90,10 @@ def softmax_exponentials(beta: float, scale: float) -> NDArray[np.int32]:
     return values.astype(np.int32)
 
 
-def softmax_int8(x: Array, exponentials: NDArray[np.int32]) -> NDArray[np.int8]:
-    """Returns the softmax over the last axis, with scale 1/256 and zero point -128.
+def softmax_int8(
+    x: Array, exponentials: NDArray[np.int32], output_bits: int = 8
+) -> NDArray[np.signedinteger[Any]]:
+    """Returns the softmax over the last axis, 0 as the lowest number and 2^-output_bits a step.
 
     `x` is int8 with at most `MAX_DEPTH` elements in the last axis; `exponentials` is what
     `softmax_exponentials` returns.
@@ -102,6 +105,7 @@ def softmax_int8(x: Array, exponentials: NDArray[np.int32]) -> NDArray[np.int8]:
     headroom = 32 - np.frexp(total.astype(np.float64))[1].astype(np.int64)
     fraction = (total << headroom) - (1 << 31)
     reciprocal = reciprocal_of_one_plus(fraction)
-    exponent = SUM_INTEGER_BITS - headroom + 31 - 8
+    exponent = SUM_INTEGER_BITS - headroom + 31 - output_bits
     result = rounding_divide_by_power_of_two(_multiply(reciprocal, exponential), exponent)
-    return np.clip(result - 128, -128, 127).astype(np.int8)
+    half = 1 << (output_bits - 1)
+    return np.clip(result - half, -half, half - 1).astype(f"i{output_bits // 8}")

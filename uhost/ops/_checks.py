@@ -55,6 +55,15 @@ def require_quantized(*tensors: Tensor) -> None:
         )
 
 
+def require_symmetric(*tensors: Tensor) -> None:
+    """Requires the zero point 0 of every int16 tensor, as the format's specification does."""
+    for tensor in tensors:
+        require(
+            tensor.dtype is not DType.INT16 or tensor.zero_point == 0,
+            f"'{tensor.name}' is int16 with a zero point",
+        )
+
+
 def require_same_quantization(first: Tensor, *others: Tensor) -> None:
     """Requires every tensor to have the per-tensor scale and zero point of `first`."""
     require_quantized(first, *others)

@@ -7,6 +7,7 @@ A file `uhost/ops/NAME.py` declares a frozen attributes dataclass and
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
@@ -37,6 +38,14 @@ class Activation(enum.Enum):
             Activation.RELU6: (0.0, 6.0),
             Activation.RELU_N1_TO_1: (-1.0, 1.0),
         }[self]
+
+    def whole(self, limits: tuple[int, int]) -> tuple[int, int]:
+        """Returns the interval in whole numbers within `limits`: that of unquantised integers."""
+        low, high = self.bounds
+        return (
+            int(max(low, limits[0])) if math.isfinite(low) else limits[0],
+            int(min(high, limits[1])) if math.isfinite(high) else limits[1],
+        )
 
     def __str__(self) -> str:
         return self.value
@@ -73,6 +82,10 @@ class SourceNode(Protocol):
     @property
     def options(self) -> Any:
         """The format's own options object for the node; None where the file has none."""
+
+    @property
+    def from_uint8(self) -> bool:
+        """True if the int8 tensors are uint8 in the file, where every number is 128 more."""
 
 
 class UnsupportedNodeError(Exception):
@@ -112,7 +125,9 @@ class OperatorKind(Generic[A]):
     ranks the operator does not take. `reference` takes the input arrays (None where
     absent) and returns the output arrays, exact to the named numerics. `macs` counts
     multiply-accumulates. `importers` is format → name in that format → importer.
-    `is_view` is true where the output is the input's bytes under another shape.
+    `is_view` is true where the output is the input's bytes under another shape, and
+    `is_copy` for an operator that in this place gives the first input's bytes in their
+    order, whatever they are. `reads_shapes`: the outputs depend on the inputs' shapes alone.
 
     Channels are indices of the last axis. `operands` are the inputs that carry values
     through, without weights and bias. `interval` returns the `ops._interval.Interval` of
@@ -120,7 +135,13 @@ class OperatorKind(Generic[A]):
     `is_channelwise`: channel c of the output depends on channel c of every input alone,
     constants with a last axis of that length included. `is_contraction`: the output's
     channels are sums over the first input's channels, with weights (output channel, ...,
-    input channel) and a bias.
+    input channel) and a bias. `is_expansion`: each output channel is made of the whole
+    input by itself, with constants whose last axis counts output channels.
+    `joins_channels`: the output's channels are those of the inputs, one after the other.
+
+    `takes_uint8`: on uint8 tensors it computes what it computes on int8 ones of numbers and zero
+    points less 128, by LiteRT's rules, given the attributes that its importer makes of a node
+    with `from_uint8`.
     """
 
     name: str
@@ -131,12 +152,17 @@ class OperatorKind(Generic[A]):
     examples: Callable[[], Iterable[Example]]
     macs: Callable[[BoundOperator[A]], int] = lambda bound: 0
     is_view: bool = False
+    is_copy: Callable[[BoundOperator[A]], bool] = lambda bound: False
+    reads_shapes: bool = False
     interval: Callable[[BoundOperator[A], Sequence[Any]], Any] | None = None
     operands: Callable[[BoundOperator[A]], Sequence[Tensor]] = lambda bound: [
         tensor for tensor in bound.inputs if tensor is not None
     ]
     is_channelwise: Callable[[BoundOperator[A]], bool] = lambda bound: False
     is_contraction: Callable[[BoundOperator[A]], bool] = lambda bound: False
+    is_expansion: Callable[[BoundOperator[A]], bool] = lambda bound: False
+    joins_channels: Callable[[BoundOperator[A]], bool] = lambda bound: False
+    takes_uint8: bool = False
 
 
 OPERATORS: Registry[OperatorKind[Any]] = Registry("uhost.ops", "OPERATOR", "operator")

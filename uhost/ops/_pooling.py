@@ -32,12 +32,16 @@ from uhost.ops._window import Axis, axes, tflite_padding
 
 @dataclass(frozen=True, slots=True)
 class PoolAttributes(Attributes):
-    """Pairs are (rows, columns). Padded elements are left out of every window."""
+    """Pairs are (rows, columns). Padded elements are left out of every window.
+
+    `unsigned`: the file's types are uint8, whose means round ties upward.
+    """
 
     window: tuple[int, int]
     stride: tuple[int, int]
     padding: Padding2D
     activation: Activation
+    unsigned: bool = False
 
 
 P = TypeVar("P", bound=PoolAttributes)
@@ -61,16 +65,30 @@ def infer_pool(bound: BoundOperator[P]) -> list[tuple[tuple[int, ...], DType]]:
         )
     if x.dtype is not output.dtype:
         raise UnsupportedNodeError(f"{x.dtype} input, {output.dtype} output")
-    if x.dtype is DType.INT8:
+    if x.dtype in (DType.INT8, DType.INT16):
         check_per_tensor("input", x, where)
         check_per_tensor("output", output, where)
         check_same_quantization(bound)
     elif x.dtype is not DType.FLOAT32:
         raise UnsupportedNodeError(str(x.dtype))
     rows, columns = window_axes(bound)
+    if x.dtype is DType.INT16 and rows.window * columns.window >= 2**16:
+        raise UnsupportedNodeError("an int16 window of 65,536 elements or more")
     if not (rows.valid_taps().all() and columns.valid_taps().all()):
         raise MalformedModelError("a window lies wholly in the padding", where=where)
     return [((x.shape[0], rows.output, columns.output, x.shape[3]), x.dtype)]
+
+
+def is_one_pixel(bound: BoundOperator[P]) -> bool:
+    """True for an integer pooling that takes every pixel for itself and clamps nothing.
+
+    Not for floats: an average turns -0 into 0, and a maximum replaces infinities.
+    """
+    a, output = bound.attributes, bound.output
+    if (a.window, a.stride) != ((1, 1), (1, 1)) or output.dtype is DType.FLOAT32:
+        return False
+    same = bound.input(0).quantization == output.quantization
+    return same and activation_range(a.activation.bounds, output) == output.dtype.limits
 
 
 def pool_interval(bound: BoundOperator[P], inputs: Sequence[Interval]) -> Interval:
@@ -91,7 +109,7 @@ def import_tflite_pool(node: SourceNode, attributes: type[P]) -> Imported:
     where = f"operator {node.index}"
     padding = tflite_padding(options.Padding(), image.shape, window, stride, (1, 1), where)
     activation = tflite_activation(options.FusedActivationFunction())
-    return Imported(attributes(window, stride, padding, activation), node.inputs)
+    return Imported(attributes(window, stride, padding, activation, node.from_uint8), node.inputs)
 
 
 def pool_examples(kind: str, attributes: type[P]) -> Iterator[Example]:
@@ -106,14 +124,16 @@ def pool_examples(kind: str, attributes: type[P]) -> Iterator[Example]:
         same: bool = False,
         activation: Activation = Activation.NONE,
         dtype: DType = DType.INT8,
+        unsigned: bool = False,
     ) -> Example:
         padding = tflite_padding(0 if same else 1, x, window, stride, (1, 1), name)
-        a = attributes(window, stride, padding, activation)
+        a = attributes(window, stride, padding, activation, unsigned)
         rng = np.random.default_rng(zlib.crc32(f"{kind}/{name}".encode()))
         quantization = None
-        if dtype is DType.INT8:
+        if dtype is not DType.FLOAT32:
             scale = float(np.float32(rng.uniform(0.01, 0.06)))
-            quantization = Quantization((scale,), (int(rng.integers(-20, 20)),))
+            zero_point = int(rng.integers(-20, 20)) if dtype is DType.INT8 else 0
+            quantization = Quantization((scale,), (zero_point,))
         image = Tensor("input", x, dtype, quantization)
         rough = Tensor("output", x, dtype, quantization)
         shape, _ = infer_pool(BoundOperator(name, kind, a, (image,), (rough,)))[0]
@@ -131,6 +151,9 @@ def pool_examples(kind: str, attributes: type[P]) -> Iterator[Example]:
     yield case("one_pixel", (1, 1, 1, 7), (3, 3), (2, 2), same=True)
     yield case("window_above_image", (1, 2, 3, 4), (5, 6), (1, 1), same=True)
     yield case("batch", (3, 4, 3, 2), (2, 2), (1, 1), same=True)
+    yield case("uint8_same", (1, 6, 5, 4), (2, 2), (1, 1), same=True, unsigned=True)
+    yield case("int16_same", (1, 5, 6, 3), (3, 2), (2, 1), same=True, dtype=DType.INT16)
+    yield case("int16_global", (2, 4, 5, 3), (4, 5), (1, 1), activation=relu6, dtype=DType.INT16)
     yield case("float_valid", (1, 5, 6, 3), (2, 3), (2, 1), dtype=floats)
     yield case("float_same", (2, 5, 4, 3), (3, 3), (2, 2), same=True, activation=n1, dtype=floats)
     yield case("float_global", (1, 4, 4, 5), (4, 4), (1, 1), activation=relu, dtype=floats)

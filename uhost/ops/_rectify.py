@@ -23,7 +23,13 @@ from uhost.numerics.fixed_point import (
     quantize_multiplier,
 )
 from uhost.ops._activation import clamp_float
-from uhost.ops._checks import require, require_dtype, require_quantized, require_same_dtype
+from uhost.ops._checks import (
+    require,
+    require_dtype,
+    require_quantized,
+    require_same_dtype,
+    require_symmetric,
+)
 from uhost.ops._examples import quantized, real
 from uhost.ops._op import Activation, Example, single
 
@@ -39,11 +45,7 @@ def infer_rectifier(bound: BoundOperator[Any]) -> Sequence[tuple[tuple[int, ...]
             math.isfinite(_factor(bound)),
             f"the scales {source.scale:.9g} and {output.scale:.9g} are too far apart",
         )
-        for tensor in (source, output):
-            require(
-                tensor.dtype is DType.INT8 or tensor.zero_point == 0,
-                f"'{tensor.name}' is int16 with a zero point",
-            )
+        require_symmetric(source, output)
     return [(source.shape, source.dtype)]
 
 
@@ -53,7 +55,7 @@ def rectifier_scaling(bound: BoundOperator[Any]) -> tuple[int, int]:
 
 
 def _factor(bound: BoundOperator[Any]) -> float:
-    if bound.kind == "relu_n1_to_1":
+    if bound.kind == "relu_n1_to_1" or bound.attributes.unsigned:
         with np.errstate(over="ignore"):
             return float(np.float32(bound.input(0).scale) / np.float32(bound.output.scale))
     return bound.input(0).scale / bound.output.scale

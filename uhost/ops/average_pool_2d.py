@@ -17,6 +17,7 @@ from uhost.ops._pooling import (
     PoolAttributes,
     import_tflite_pool,
     infer_pool,
+    is_one_pixel,
     pool_examples,
     pool_interval,
     window_axes,
@@ -42,10 +43,15 @@ def _reference(
     count = (rows.valid_taps()[:, None] * columns.valid_taps()[None, :])[..., None]
     if is_float:
         return [clamp_float(total / count.astype(np.float32), bound.attributes.activation)]
-    # Half away from zero, and the zero point stays in the sum: it is the same on both sides.
-    magnitude = (np.abs(total) + count // 2) // count
+    # The zero point stays in the sum: it is the same on both sides.
+    if bound.attributes.unsigned:
+        mean = (total + count // 2) // count
+    else:
+        # Half away from zero.
+        magnitude = (np.abs(total) + count // 2) // count
+        mean = np.where(total > 0, magnitude, -magnitude)
     low, high = activation_range(bound.attributes.activation.bounds, bound.output)
-    return [np.clip(np.where(total > 0, magnitude, -magnitude), low, high).astype(np.int8)]
+    return [np.clip(mean, low, high).astype(bound.output.dtype.numpy)]
 
 
 def _import_tflite(node: SourceNode) -> Imported:
@@ -63,6 +69,8 @@ OPERATOR: OperatorKind[AveragePool2DAttributes] = OperatorKind(
     reference=_reference,
     importers={"tflite": {"AVERAGE_POOL_2D": _import_tflite}},
     examples=_examples,
+    is_copy=is_one_pixel,
     interval=pool_interval,
+    takes_uint8=True,
     is_channelwise=lambda bound: True,
 )

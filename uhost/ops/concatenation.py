@@ -38,7 +38,7 @@ def _infer(
     tensors = [bound.input(index) for index in range(len(bound.inputs))]
     first = tensors[0]
     for tensor in tensors:
-        require_dtype(tensor, DType.INT8, DType.FLOAT32, DType.INT16, DType.INT32)
+        require_dtype(tensor, *DType)
     require_same_dtype(first, *tensors[1:], output)
     if first.dtype is DType.INT8:
         # The kernels of TFLite and TFLite Micro copy; only the latter checks that this is right.
@@ -91,12 +91,18 @@ def _examples() -> Iterable[Example]:
     yield _joined(
         "float32", 1, [real("a", (2, 3)), real("b", (2, 4))], lambda shape: real("output", shape)
     )
+    yield from (_plain(dtype) for dtype in (DType.INT32, DType.INT64, DType.BOOL))
     yield _joined(
-        "int32",
-        0,
-        [Tensor("a", (2, 3), DType.INT32), Tensor("b", (1, 3), DType.INT32)],
-        lambda shape: Tensor("output", shape, DType.INT32),
+        "int16",
+        1,
+        [quantized("a", (2, 3), 0.1, 0, DType.INT16), quantized("b", (2, 1), 0.1, 0, DType.INT16)],
+        lambda shape: quantized("output", shape, 0.1, 0, DType.INT16),
     )
+
+
+def _plain(dtype: DType) -> Example:
+    parts = [Tensor("a", (2, 3), dtype), Tensor("b", (1, 3), dtype)]
+    return _joined(str(dtype), 0, parts, lambda shape: Tensor("output", shape, dtype))
 
 
 def _joined(
@@ -110,10 +116,14 @@ def _joined(
     return Example(name, graph, (str(inputs[0].dtype),))
 
 
+def _joins_channels(bound: BoundOperator[ConcatenationAttributes]) -> bool:
+    return bound.attributes.axis == len(bound.output.shape) - 1
+
+
 def _interval(
     bound: BoundOperator[ConcatenationAttributes], inputs: Sequence[Interval]
 ) -> Interval:
-    if bound.attributes.axis % len(bound.output.shape) == len(bound.output.shape) - 1:
+    if _joins_channels(bound):
         return Interval(
             np.concatenate([one.low for one in inputs]),
             np.concatenate([one.high for one in inputs]),
@@ -130,5 +140,9 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"CONCATENATION": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
+    is_copy=lambda bound: len(bound.inputs) == 1,
     interval=_interval,
+    is_channelwise=lambda bound: not _joins_channels(bound),
+    joins_channels=_joins_channels,
 )

@@ -17,6 +17,7 @@ from uhost.ops._pooling import (
     PoolAttributes,
     import_tflite_pool,
     infer_pool,
+    is_one_pixel,
     pool_examples,
     pool_interval,
     window_axes,
@@ -35,7 +36,7 @@ def _reference(
     assert x is not None
     rows, columns = window_axes(bound)
     is_float = bound.output.dtype is DType.FLOAT32
-    lowest = float(np.finfo(np.float32).min) if is_float else -128
+    lowest = float(np.finfo(np.float32).min) if is_float else bound.output.dtype.limits[0]
     best = np.full(bound.output.shape, lowest, x.dtype)
     for _, out_rows, in_rows in rows.taps():
         for _, out_columns, in_columns in columns.taps():
@@ -46,7 +47,7 @@ def _reference(
     if is_float:
         return [clamp_float(best, bound.attributes.activation)]
     low, high = activation_range(bound.attributes.activation.bounds, bound.output)
-    return [np.clip(best, low, high).astype(np.int8)]
+    return [np.clip(best, low, high).astype(bound.output.dtype.numpy)]
 
 
 def _import_tflite(node: SourceNode) -> Imported:
@@ -64,6 +65,8 @@ OPERATOR: OperatorKind[MaxPool2DAttributes] = OperatorKind(
     reference=_reference,
     importers={"tflite": {"MAX_POOL_2D": _import_tflite}},
     examples=_examples,
+    is_copy=is_one_pixel,
     interval=pool_interval,
+    takes_uint8=True,
     is_channelwise=lambda bound: True,
 )

@@ -37,7 +37,7 @@ class PadAttributes(Attributes):
 
 def _infer(bound: BoundOperator[PadAttributes]) -> Sequence[tuple[tuple[int, ...], DType]]:
     source, at = bound.input(0), bound.attributes
-    require_dtype(source, DType.INT8, DType.FLOAT32, DType.INT16, DType.INT32)
+    require_dtype(source, *DType)
     require_same_dtype(source, bound.output)
     if (
         not len(at.before) == len(at.after) == len(source.shape)
@@ -130,7 +130,13 @@ def _examples() -> Iterable[Example]:
 
     yield plain("float32", DType.FLOAT32, 0.0)
     yield plain("float32_value", DType.FLOAT32, -1.5)
+    yield plain("int16", DType.INT16, 0)
     yield plain("int32", DType.INT32, 0)
+    yield plain("int64", DType.INT64, -(1 << 40))
+
+
+def _keeps_channels(bound: BoundOperator[PadAttributes]) -> bool:
+    return bound.attributes.before[-1:] == bound.attributes.after[-1:] == (0,)
 
 
 def _interval(bound: BoundOperator[PadAttributes], inputs: Sequence[Interval]) -> Interval:
@@ -149,5 +155,8 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"PAD": _import_pad, "PADV2": _import_padv2}},
     examples=_examples,
+    takes_uint8=True,
+    is_copy=lambda bound: not any((*bound.attributes.before, *bound.attributes.after)),
     interval=_interval,
+    is_channelwise=_keeps_channels,
 )

@@ -108,7 +108,9 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"RESHAPE": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
     is_view=True,
+    is_copy=lambda bound: True,
     interval=_interval,
     is_channelwise=_keeps_channels,
 )

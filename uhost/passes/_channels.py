@@ -20,6 +20,19 @@ from uhost.ops._weighted import weight_zero_point
 Mask = NDArray[np.bool_]
 
 
+def operand_masks(bound: BoundOperator[Any], outputs: Mask) -> list[Mask]:
+    """Returns the part of the output's channel mask that belongs to each operand.
+
+    The operator works channel by channel, or joins its inputs' channels.
+    """
+    kind = OPERATORS[bound.kind]
+    operands = kind.operands(bound)
+    if not kind.joins_channels(bound):
+        return [outputs for _ in operands]
+    ends = np.cumsum([tensor.shape[-1] for tensor in operands])
+    return np.split(outputs, ends[:-1])
+
+
 def keep_channels(graph: Graph, kept: Mapping[str, Mask], known: Mapping[str, Interval]) -> Graph:
     """Returns the graph with the channels that `kept` marks, of every tensor it names.
 
@@ -52,7 +65,16 @@ def _constants(
 ) -> dict[int, Tensor]:
     """Returns input index → constant of the operator without the channels that go."""
     outputs = kept.get(bound.output.name, np.ones(bound.output.shape[-1:], bool))
-    if not OPERATORS[bound.kind].is_contraction(bound):
+    kind = OPERATORS[bound.kind]
+    if kind.joins_channels(bound):
+        return {
+            index: _take(bound, tensor, mask, axis=-1)
+            for index, (tensor, mask) in enumerate(
+                zip(kind.operands(bound), operand_masks(bound, outputs), strict=True)
+            )
+            if tensor.is_constant
+        }
+    if not kind.is_contraction(bound):
         return {
             index: _take(bound, tensor, outputs, axis=-1)
             for index, tensor in enumerate(bound.inputs)

@@ -6,12 +6,13 @@ channel sums over channels, its share of the sum is a constant of the reader's b
 A channel whose readers all have zero weights for it goes too, whatever its values.
 
 Channels linked by operators that work channel by channel (depthwise convolution, pools,
-ADD) go together or not at all.
+ADD, PAD of rows and columns) go together or not at all; through CONCATENATION each goes
+with its place in the joined tensor.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -25,7 +26,7 @@ from uhost.ir.module import IRModule
 from uhost.ops._interval import Interval, whole
 from uhost.ops._op import OPERATORS, Padding2D
 from uhost.ops._weighted import weight_zero_point
-from uhost.passes._channels import keep_channels
+from uhost.passes._channels import keep_channels, operand_masks
 
 Mask = NDArray[np.bool_]
 
@@ -37,7 +38,12 @@ class FoldConstantChannels:
     """Repeats until nothing more goes, four times at the most."""
 
     opt_level: ClassVar[int] = 2
-    after: ClassVar[tuple[str, ...]] = ("fold_constants", "remove_dead_operators")
+    after: ClassVar[tuple[str, ...]] = (
+        "fold_constants",
+        "fold_padding",
+        "merge_activations",
+        "remove_dead_operators",
+    )
 
     def run(self, module: IRModule, context: PassContext) -> IRModule:
         """Returns the module without channels that cannot change."""
@@ -80,16 +86,16 @@ def _removable(graph: Graph, known: Mapping[str, Interval]) -> dict[str, Mask]:
         free[name] = np.full(len(interval.low), not stays)
     for bound in graph.bound_operators():
         kind = OPERATORS[bound.kind]
-        contracts, channelwise = kind.is_contraction(bound), kind.is_channelwise(bound)
-        if channelwise:
+        if kind.is_channelwise(bound) or kind.joins_channels(bound):
             continue
+        contracts, expands = kind.is_contraction(bound), kind.is_expansion(bound)
         for name in {t.name for t in bound.inputs if t is not None} & free.keys():
             if contracts and name == bound.input(0).name:
                 free[name] &= _foldable(bound, known[name])
             else:
                 free[name] &= False
         for name in {t.name for t in bound.outputs} & free.keys():
-            free[name] &= contracts
+            free[name] &= contracts or expands
     _agree(graph, free)
     for mask in free.values():
         if mask.all() and mask.size:
@@ -113,20 +119,48 @@ def _foldable(bound: BoundOperator[Any], x: Interval) -> Mask:
 
 
 def _agree(graph: Graph, free: dict[str, Mask]) -> None:
-    """Lets a channel go only where it goes from every tensor that a channelwise operator links."""
+    """Lets a channel go only where it goes from every tensor that an operator links it in."""
     changed = True
     while changed:
         changed = False
         for bound in graph.bound_operators():
             kind = OPERATORS[bound.kind]
-            if not kind.is_channelwise(bound):
-                continue
-            linked = [tensor.name for tensor in (*kind.operands(bound), *bound.outputs)]
-            masks = [free.get(name, np.zeros(1, bool)) for name in linked]
-            agreed = np.logical_and.reduce(np.broadcast_arrays(*masks), axis=0)
-            for name in linked:
-                if name in free and (free[name] != agreed).any():
-                    free[name], changed = np.array(agreed), True
+            if kind.joins_channels(bound):
+                changed |= _agree_on_joined(bound, free)
+            elif kind.is_channelwise(bound):
+                # Constants are no obstacle: each reader gets the part it needs.
+                tensors = (*kind.operands(bound), *bound.outputs)
+                linked = [tensor.name for tensor in tensors if not tensor.is_constant]
+                masks = [free.get(name, np.zeros(1, bool)) for name in linked]
+                agreed = np.logical_and.reduce(np.broadcast_arrays(*masks), axis=0)
+                changed |= _settle(free, linked, [agreed] * len(linked))
+
+
+def _agree_on_joined(bound: BoundOperator[Any], free: dict[str, Mask]) -> bool:
+    """Does for an operator that joins channels what `_agree` does; returns whether any changed.
+
+    A constant that is joined gives up whatever channel the output does.
+    """
+    output = free.get(bound.output.name, np.zeros(bound.output.shape[-1], bool))
+    operands = OPERATORS[bound.kind].operands(bound)
+    names = [tensor.name for tensor in operands if not tensor.is_constant]
+    agreed = [
+        mask
+        if tensor.is_constant
+        else mask & free.get(tensor.name, np.zeros(tensor.shape[-1], bool))
+        for tensor, mask in zip(operands, operand_masks(bound, output), strict=True)
+    ]
+    own = [mask for tensor, mask in zip(operands, agreed, strict=True) if not tensor.is_constant]
+    return _settle(free, [bound.output.name, *names], [np.concatenate(agreed), *own])
+
+
+def _settle(free: dict[str, Mask], names: Sequence[str], masks: Sequence[Mask]) -> bool:
+    """Lets of every tensor only the channels go that its mask marks; returns whether any stay."""
+    changed = False
+    for name, mask in zip(names, masks, strict=True):
+        if name in free and (free[name] & ~mask).any():
+            free[name], changed = free[name] & mask, True
+    return changed
 
 
 PASS = FoldConstantChannels

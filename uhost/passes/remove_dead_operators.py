@@ -15,7 +15,7 @@ class RemoveDeadOperators:
     """Keeps the operators that an output of the graph depends on."""
 
     opt_level: ClassVar[int] = 1
-    after: ClassVar[tuple[str, ...]] = ("fold_constants",)
+    after: ClassVar[tuple[str, ...]] = ("fold_constants", "remove_copies")
 
     def run(self, module: IRModule, context: PassContext) -> IRModule:
         """Returns the module without dead operators."""

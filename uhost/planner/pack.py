@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from uhost.planner.plan import Block, Overlap
+from uhost.planner.plan import Block, Overlap, shared_bytes
 
 _SEARCH_ROUNDS = 200
 
@@ -26,14 +26,7 @@ Span = tuple[int, int]
 
 def lower_bound(blocks: Sequence[Block], overlaps: Sequence[Overlap] = ()) -> int:
     """Returns the largest sum of bytes live at one step, less what its blocks can share."""
-    by_name = {block.name: block for block in blocks}
-    shared: dict[int, int] = {}
-    for written in {o.written for o in overlaps}:
-        output = by_name[written]
-        pairs = [(by_name[o.read], o) for o in overlaps if o.written == written]
-        most = sum(o.most_shared(b.size_bytes, output.size_bytes) for b, o in pairs)
-        step = output.first
-        shared[step] = shared.get(step, 0) + min(most, output.size_bytes)
+    shared = shared_bytes(blocks, overlaps)
     steps = {step for block in blocks for step in (block.first, block.last)}
     return max(
         (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -55,6 +55,21 @@ class Overlap:
         elif self.most is not None and self.most < low:
             shared -= low - self.most
         return max(shared, 0)
+
+
+def shared_bytes(blocks: Sequence[Block], overlaps: Sequence[Overlap]) -> dict[int, int]:
+    """Returns step → bytes that the blocks live at it can have in common at most."""
+    by_name = {block.name: block for block in blocks}
+    shared: dict[int, int] = {}
+    for written in {o.written for o in overlaps}:
+        output = by_name[written]
+        most = sum(
+            o.most_shared(by_name[o.read].size_bytes, output.size_bytes)
+            for o in overlaps
+            if o.written == written
+        )
+        shared[output.first] = shared.get(output.first, 0) + min(most, output.size_bytes)
+    return shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +128,14 @@ class MemoryPlan:
         return tuple(sorted(live, key=lambda b: (-b.size_bytes, b.name)))
 
     def peak_step(self) -> int:
-        """Returns the first step at which the most bytes are live."""
+        """Returns the first step at which the most bytes are live, shared ones counted once."""
+        shared = shared_bytes(self.blocks, self.overlaps)
         steps = range(max((b.last for b in self.blocks), default=0) + 1)
-        return max(steps, key=lambda s: (sum(b.size_bytes for b in self.live_at(s)), -s), default=0)
+        return max(
+            steps,
+            key=lambda s: (sum(b.size_bytes for b in self.live_at(s)) - shared.get(s, 0), -s),
+            default=0,
+        )
 
     def __str__(self) -> str:
         lines = [

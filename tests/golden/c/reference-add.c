@@ -73,7 +73,7 @@ UHOST_MAYBE_UNUSED static inline int32_t uhost_multiply_by_quantized_multiplier(
 
 /* ---- Kernels ------------------------------------------------------------------------------ */
 
-UHOST_KERNEL void add_int8(const int8_t *first, const int8_t *second, int8_t *output)
+UHOST_KERNEL void add_quantized(const int8_t *first, const int8_t *second, int8_t *output)
 {
     for (int32_t i = 0; i < 105; i++) {
         /* Both inputs at a common scale of twice the larger one, 20 bits up. */
@@ -104,7 +104,7 @@ enum int8_status int8_run(void *memory)
     }
 
     /* 0: ADD -> 1x3x5x7, output */
-    add_int8(
+    add_quantized(
         (const int8_t *)(arena + 0),
         (const int8_t *)(arena + 112),
         (int8_t *)(arena + 0));
@@ -121,7 +121,7 @@ enum int8_status int8_run_operator(void *memory, uint32_t index)
     }
     switch (index) {
     case 0: /* ADD */
-        add_int8(
+        add_quantized(
             (const int8_t *)(arena + 0),
             (const int8_t *)(arena + 112),
             (int8_t *)(arena + 0));

@@ -73,7 +73,7 @@ UHOST_MAYBE_UNUSED static inline int32_t uhost_multiply_by_quantized_multiplier(
 
 /* ---- Kernels ------------------------------------------------------------------------------ */
 
-UHOST_KERNEL void mean_int8(const int8_t *input, int8_t *output)
+UHOST_KERNEL void mean_quantized(const int8_t *input, int8_t *output)
 {
     for (int32_t i = 0; i < 2; i++) {
         for (int32_t j = 0; j < 7; j++) {
@@ -105,7 +105,7 @@ enum int8_image_status int8_image_run(void *memory)
     }
 
     /* 0: MEAN -> 2x1x1x7, output */
-    mean_int8((const int8_t *)(arena + 0), (int8_t *)(arena + 216));
+    mean_quantized((const int8_t *)(arena + 0), (int8_t *)(arena + 216));
 
     return INT8_IMAGE_OK;
 }
@@ -119,7 +119,7 @@ enum int8_image_status int8_image_run_operator(void *memory, uint32_t index)
     }
     switch (index) {
     case 0: /* MEAN */
-        mean_int8((const int8_t *)(arena + 0), (int8_t *)(arena + 216));
+        mean_quantized((const int8_t *)(arena + 0), (int8_t *)(arena + 216));
         break;
     default:
         return INT8_IMAGE_BAD_OPERATOR;

@@ -6,8 +6,9 @@ from typing import Any
 
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
-from uhost.kernels._kernel import KernelCall, Parameter
+from uhost.kernels._kernel import KernelCall
 from uhost.kernels.reference._layer import float_values
+from uhost.kernels.reference._parameters import input_parameter, output_parameter
 from uhost.kernels.reference._window import window_values
 from uhost.numerics.fixed_point import activation_range
 from uhost.ops._pooling import PoolAttributes, window_axes
@@ -16,7 +17,7 @@ from uhost.ops._pooling import PoolAttributes, window_axes
 def supports_pool(bound: BoundOperator[Any]) -> str:
     """Returns "" or the reason the reference kernels cannot take a pooling."""
     dtype = bound.input(0).dtype
-    return "" if dtype in (DType.INT8, DType.FLOAT32) else f"no {dtype} arithmetic"
+    return "" if dtype in (DType.INT8, DType.INT16, DType.FLOAT32) else f"no {dtype} arithmetic"
 
 
 def pool_call(bound: BoundOperator[PoolAttributes], template: str) -> KernelCall:
@@ -24,26 +25,22 @@ def pool_call(bound: BoundOperator[PoolAttributes], template: str) -> KernelCall
     x, activation = bound.input(0), bound.attributes.activation
     geometry = window_values(x.shape[0], x.shape[3], x.shape[3], *window_axes(bound))
     if x.dtype is DType.FLOAT32:
-        values = {**geometry, **float_values(activation)}
-        parameters = (
-            Parameter("input", "const float *", "input"),
-            Parameter("output", "float *", "output"),
-        )
+        values = {**geometry, **float_values(activation), "least": "-3.4028235e+38f"}
+        parameters = input_parameter(x), output_parameter(bound.output)
         return KernelCall("reference", template, values, parameters)
     lowest, highest = activation_range(activation.bounds, bound.output)
-    clamps = (lowest, highest) != (-128, 127)
+    clamps = (lowest, highest) != x.dtype.limits
     values = {
         **geometry,
         "is_float": False,
-        "element": "int8_t",
+        "element": x.dtype.c_type,
+        "least": f"{x.dtype.value.upper()}_MIN",
         "accumulator": "int32_t",
         "clamps": clamps,
+        "shift": 128 if bound.attributes.unsigned and template == "average_pool_2d" else 0,
         "lowest": lowest,
         "highest": highest,
     }
-    parameters = (
-        Parameter("input", "const int8_t *", "input"),
-        Parameter("output", "int8_t *", "output"),
-    )
+    parameters = input_parameter(x), output_parameter(bound.output)
     includes = ("requantize",) if clamps else ()
     return KernelCall("reference", template, values, parameters, includes=includes)

@@ -19,7 +19,7 @@ from uhost.kernels.reference._nest import (
 )
 from uhost.kernels.reference._parameters import input_parameter, output_parameter, takes_anything
 from uhost.numerics.fixed_point import activation_range
-from uhost.ops.add import INPUT_LEFT_SHIFT, AddAttributes, add_scaling
+from uhost.ops.add import AddAttributes, add_scaling, left_shift
 
 
 def _lower(bound: BoundOperator[AddAttributes]) -> KernelCall:
@@ -52,10 +52,19 @@ def _lower(bound: BoundOperator[AddAttributes]) -> KernelCall:
         low, high = (f"{limit}f" if math.isfinite(limit) else "" for limit in bounds)
         values |= {"lowest": low, "highest": high}
         return KernelCall("reference", "add_float32", values, parameters, overlaps=sharing)
+    if output.dtype in (DType.INT32, DType.INT64):
+        limits = output.dtype.limits
+        low_end, high_end = bound.attributes.activation.whole(limits)
+        values |= {
+            "c_type": output.dtype.c_type,
+            "lowest": low_end if low_end > limits[0] else None,
+            "highest": high_end if high_end < limits[1] else None,
+        }
+        return KernelCall("reference", "add_integers", values, parameters, overlaps=sharing)
     scaling = add_scaling(bound)
     lowest, highest = activation_range(bounds, output)
     values |= {
-        "left_shift": INPUT_LEFT_SHIFT,
+        "left_shift": left_shift(bound),
         "first_offset": plus(-first.zero_point),
         "second_offset": plus(-second.zero_point),
         "output_offset": plus(output.zero_point),
@@ -64,10 +73,11 @@ def _lower(bound: BoundOperator[AddAttributes]) -> KernelCall:
         "output_scale": scaling.output,
         "lowest": lowest,
         "highest": highest,
+        "c_type": output.dtype.c_type,
     }
     return KernelCall(
         "reference",
-        "add_int8",
+        "add_quantized",
         values,
         parameters,
         includes=("requantize",),

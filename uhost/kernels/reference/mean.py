@@ -44,8 +44,11 @@ def _lower(bound: BoundOperator[MeanAttributes]) -> KernelCall:
         "multiplier": multiplier,
         "shift": shift,
         "output_offset": plus(output.zero_point),
+        "c_type": output.dtype.c_type,
+        "lowest": output.dtype.limits[0],
+        "highest": output.dtype.limits[1],
     }
-    return KernelCall("reference", "mean_int8", values, parameters, includes=("requantize",))
+    return KernelCall("reference", "mean_quantized", values, parameters, includes=("requantize",))
 
 
 KERNEL = Kernel(operator="mean", supports=takes_anything, lower=_lower)

@@ -1,0 +1,339 @@
+"""Chooses the kernels of a whole module by their costs, within limits of flash and RAM.
+
+Flash is the code of the kernels, each function once, and their constants, equal ones once
+(`uhost/kernels/_choice.py`). RAM is the arena: a kernel whose scratch does not fit beside
+the tensors of its step is out, and where the plan of the arena still is too large, the
+largest scratch at its peak is exchanged, until it fits or nothing is left to exchange.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from uhost.codegen._reasons import Reasons
+from uhost.codegen.lowered import Lowered, arena_bytes, constants_of, key_of
+from uhost.config.compilation import CompilationConfig, Pool
+from uhost.errors import OutOfMemoryError
+from uhost.ir.graph import BoundOperator, Graph
+from uhost.ir.printer import short_name
+from uhost.kernels._choice import Aim, Choice, Option, choose
+from uhost.kernels._kernel import KernelCall
+from uhost.kernels._partition import Offer, Variant, offers
+from uhost.planner import plan_memory, view_operators
+from uhost.planner.overlaps import overlaps_of
+from uhost.planner.plan import MemoryPlan, shared_bytes
+from uhost.planner.pools import by_room, has_room
+
+RUN_BYTES = 160
+"""Code of a model's run functions, without the calls."""
+
+CALL_BYTES = 25
+"""Code of the calls of one operator in them."""
+
+UNSTATED_BYTES = 400
+"""What is counted for the code of a kernel that states no cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bytes of flash and of the arena that are not to be exceeded; None: no limit."""
+
+    flash_bytes: int | None = None
+    arena_bytes: int | None = None
+
+
+FIRMWARE_FLASH_BYTES = 7 * 1024
+"""What the firmware around the models takes of flash, rounded up."""
+
+FIRMWARE_RAM_BYTES = 7 * 1024
+"""What it takes of RAM besides the stack."""
+
+
+def lower_module(
+    graphs: Sequence[Graph],
+    config: CompilationConfig,
+    forced: Mapping[str, Mapping[str, str]],
+) -> list[Lowered]:
+    """Returns the graphs with a kernel per operator and a place for every tensor.
+
+    `forced` is graph → (operator → library). The arenas go into the fastest pool that has
+    room for them; only the largest pool makes kernels with a large scratch give way. The
+    user's limits are met or `OutOfMemoryError` is raised; the board's as nearly as
+    possible, since the linker has the last word.
+    """
+    if not graphs:
+        return []
+    kernels = Kernels(graphs, config, forced)
+    pools = config.usable_workspace_pools()
+    for pool in pools:
+        made = kernels.lower(pool, _limits(config, None))
+        if has_room(pool, arena_bytes(made, config.executor)):
+            break
+    else:
+        pool = by_room(pools)[-1]
+    limits = _limits(config, pool)
+    if limits.arena_bytes is None or arena_bytes(made, config.executor) <= limits.arena_bytes:
+        return made
+    return kernels.lower(pool, limits)
+
+
+def _limits(config: CompilationConfig, pool: Pool | None) -> Limits:
+    """Returns what the user and the board allow; of its RAM, if the arena lies in `pool`."""
+    reserved = config.runtime.system_lib
+    flash = [config.flash_limit_bytes]
+    sizes = [p.size_bytes for p in config.usable_constant_pools() if p.size_bytes is not None]
+    if sizes:
+        flash.append(max(max(sizes) - FIRMWARE_FLASH_BYTES * reserved, 1))
+    arena = [config.ram_limit_bytes]
+    if pool is not None and pool.size_bytes is not None:
+        # Of several pools none need be the one that the firmware is in.
+        reserved = reserved and len(config.workspace_pools) == 1
+        arena.append(max(pool.size_bytes - FIRMWARE_RAM_BYTES * reserved, 1))
+    return Limits(_least(flash), _least(arena))
+
+
+def _least(limits: Sequence[int | None]) -> int | None:
+    return min((one for one in limits if one is not None), default=None)
+
+
+class Kernels:
+    """Every kernel that each operator of some graphs can have, and the choice among them."""
+
+    def __init__(
+        self,
+        graphs: Sequence[Graph],
+        config: CompilationConfig,
+        forced: Mapping[str, Mapping[str, str]],
+    ) -> None:
+        self._graphs = graphs
+        self._config = config
+        self._views = [view_operators(graph) for graph in graphs]
+        self._offers: list[dict[str, Offer]] = [
+            offers(graph, config.targets, views, forced.get(graph.name, {}))
+            for graph, views in zip(graphs, self._views, strict=True)
+        ]
+        in_ram = not config.executor.link_params and config.executor.params_placement == "ram"
+        self._options = [
+            {
+                name: [_option(graph.bind(by_name[name]), one, not in_ram) for one in o.variants]
+                for name, o in found.items()
+            }
+            for graph, found in zip(graphs, self._offers, strict=True)
+            for by_name in [{operator.name: operator for operator in graph.operators}]
+        ]
+        calls = sum(len(found) for found in self._offers)
+        self._fixed_bytes = RUN_BYTES * len(graphs) + CALL_BYTES * calls
+
+    def lower(self, pool: Pool, limits: Limits) -> list[Lowered]:
+        """Returns the graphs with the best kernels that the limits allow; arenas are in `pool`.
+
+        Where nothing meets them, what comes nearest; but `OutOfMemoryError` is raised where
+        the user's own limits are not met.
+        """
+        rooms = self._rooms(pool, limits)
+        while True:
+            choice, aim = self._choose(rooms, limits)
+            plans = self._plans(choice, pool)
+            if limits.arena_bytes is None:
+                break
+            made = self._lowered(choice, plans)
+            if arena_bytes(made, self._config.executor) <= limits.arena_bytes:
+                break
+            if not self._tighten(rooms, choice, plans, limits.arena_bytes):
+                user = self._config.ram_limit_bytes
+                if user is not None and arena_bytes(made, self._config.executor) > user:
+                    raise self._ram_error(pool, user)
+                break
+        return self._lowered(choice, plans, Reasons(self._flat(), choice, aim, self._free(rooms)))
+
+    # Operators in one row: (graph, operator name).
+
+    def _keys(self) -> list[tuple[int, str]]:
+        return [(g, name) for g, found in enumerate(self._offers) for name in found]
+
+    def _flat(self) -> list[tuple[Offer, list[Option]]]:
+        return [(self._offers[g][name], self._options[g][name]) for g, name in self._keys()]
+
+    def _free(self, rooms: Mapping[tuple[int, str], int]) -> list[int | None]:
+        return [rooms.get(key) for key in self._keys()]
+
+    def _choose(self, rooms: Mapping[tuple[int, str], int], limits: Limits) -> tuple[Choice, Aim]:
+        """Returns the best choice among the variants whose scratch has room."""
+        allowed: list[list[int]] = []
+        for key in self._keys():
+            scratch = [v.call.scratch_bytes for v in self._offers[key[0]][key[1]].variants]
+            most = max(rooms.get(key, max(scratch)), min(scratch))
+            allowed.append([i for i, size in enumerate(scratch) if size <= most])
+        operators = [
+            [self._options[g][name][i] for i in places]
+            for (g, name), places in zip(self._keys(), allowed, strict=True)
+        ]
+        aim = Aim(self._config.optimize, limits.flash_bytes, self._fixed_bytes)
+        found = choose(operators, aim)
+        if found is None:
+            smallest = choose(operators, replace(aim, optimize="size", flash_limit_bytes=None))
+            assert smallest is not None
+            user, needed = self._config.flash_limit_bytes, smallest.flash_bytes + aim.fixed_bytes
+            if user is not None and needed > user:
+                raise self._flash_error(user, needed)
+            found = smallest
+        picks = tuple(places[i] for places, i in zip(allowed, found.picks, strict=True))
+        return replace(found, picks=picks), aim
+
+    def _calls(self, choice: Choice) -> list[dict[str, KernelCall]]:
+        calls: list[dict[str, KernelCall]] = [{} for _ in self._graphs]
+        for (g, name), pick in zip(self._keys(), choice.picks, strict=True):
+            calls[g][name] = self._offers[g][name].variants[pick].call
+        return calls
+
+    def _plans(self, choice: Choice, pool: Pool) -> list[MemoryPlan]:
+        return [self._plan(g, one, pool) for g, one in enumerate(self._calls(choice))]
+
+    def _plan(self, g: int, calls: Mapping[str, KernelCall], pool: Pool) -> MemoryPlan:
+        scratch = {name: call.scratch_bytes for name, call in calls.items()}
+        overlaps = {
+            name: [(o.input, o.least, o.most) for o in call.overlaps]
+            for name, call in calls.items()
+        }
+        alignment_bytes = self._config.executor.alignment_bytes
+        return plan_memory(
+            self._graphs[g], self._views[g], scratch, pool, alignment_bytes, overlaps
+        )
+
+    def _lowered(
+        self, choice: Choice, plans: Sequence[MemoryPlan], reasons: Reasons | None = None
+    ) -> list[Lowered]:
+        picks = iter(enumerate(choice.picks))
+        made = []
+        for graph, found, plan in zip(self._graphs, self._offers, plans, strict=True):
+            selections = {}
+            for name, offer in found.items():
+                row, pick = next(picks)
+                selections[name] = offer.select(pick, reasons.of(row) if reasons else {})
+            made.append(Lowered(graph, selections, plan))
+        return made
+
+    # RAM
+
+    def _rooms(self, pool: Pool, limits: Limits) -> dict[tuple[int, str], int]:
+        """Returns the bytes that are free for an operator's scratch beside its step's tensors."""
+        if limits.arena_bytes is None:
+            return {}
+        rooms = {}
+        for g, graph in enumerate(self._graphs):
+            plan = self._plan(g, {}, pool)
+            for step, operator in enumerate(graph.operators):
+                live = sum(
+                    -(-b.size_bytes // plan.alignment_bytes) * plan.alignment_bytes
+                    for b in plan.live_at(step)
+                )
+                shared = self._most_shared(g, operator.name, plan)
+                rooms[g, operator.name] = max(limits.arena_bytes - live + shared, 0)
+        return rooms
+
+    def _most_shared(self, g: int, name: str, plan: MemoryPlan) -> int:
+        """Returns the bytes that the operator's output can share with its inputs at most."""
+        offer = self._offers[g].get(name)
+        return max(
+            (
+                sum(
+                    shared_bytes(
+                        plan.blocks,
+                        overlaps_of(
+                            self._graphs[g],
+                            plan.views,
+                            plan.blocks,
+                            {name: [(o.input, o.least, o.most) for o in one.call.overlaps]},
+                        ),
+                    ).values()
+                )
+                for one in (offer.variants if offer else ())
+            ),
+            default=0,
+        )
+
+    def _tighten(
+        self,
+        rooms: dict[tuple[int, str], int],
+        choice: Choice,
+        plans: Sequence[MemoryPlan],
+        limit_bytes: int,
+    ) -> bool:
+        """Takes from `rooms` what the largest scratch at a peak has; False where none can shrink.
+
+        A scratch is at the peak if it lives together with a block that ends over the limit.
+        """
+        peaks: list[tuple[bool, int, tuple[int, str]]] = []
+        calls = self._calls(choice)
+        for g, name in self._keys():
+            size = calls[g][name].scratch_bytes
+            if size <= min(v.call.scratch_bytes for v in self._offers[g][name].variants):
+                continue
+            plan = plans[g]
+            step = next(i for i, o in enumerate(self._graphs[g].operators) if o.name == name)
+            over = any(
+                plan.offsets[b.name] + b.size_bytes > limit_bytes for b in plan.live_at(step)
+            )
+            peaks.append((over, size, (g, name)))
+        if not peaks:
+            return False
+        _, size, key = max(peaks)
+        rooms[key] = size - 1
+        return True
+
+    # Errors
+
+    def _models(self) -> str:
+        return ", ".join(f"model '{graph.name}'" for graph in self._graphs)
+
+    def _flash_error(self, limit: int, smallest_bytes: int) -> OutOfMemoryError:
+        return OutOfMemoryError(
+            f"the flash limit of {limit:,} B cannot be met: the smallest choice of kernels takes "
+            f"about {smallest_bytes:,} B of code and constants, "
+            f"{smallest_bytes - limit:,} B are missing",
+            where=self._models(),
+            fix=f"give a limit of at least {smallest_bytes}, or a smaller model",
+        )
+
+    def _ram_error(self, pool: Pool, limit_bytes: int) -> OutOfMemoryError:
+        least = [
+            {
+                name: min((v.call for v in o.variants), key=lambda call: call.scratch_bytes)
+                for name, o in found.items()
+            }
+            for found in self._offers
+        ]
+        plans = [self._plan(g, one, pool) for g, one in enumerate(least)]
+        together = self._config.executor.shared_arena
+        sizes = [plan.arena_bytes for plan in plans]
+        smallest = max(sizes) if together else sum(sizes)
+        g = sizes.index(max(sizes))
+        step = plans[g].peak_step()
+        listed = "\n".join(
+            f"  {b.size_bytes:>10,} B  {short_name(b.name)}" for b in plans[g].live_at(step)
+        )
+        return OutOfMemoryError(
+            f"the RAM limit of {limit_bytes:,} B cannot be met: with the kernels of the least "
+            f"scratch the arena takes {smallest:,} B, {smallest - limit_bytes:,} B are missing. "
+            f"Live at the peak, step {step} ({self._graphs[g].operators[step].name}):\n{listed}",
+            where=self._models(),
+            fix=f"give a limit of at least {smallest}, or a model with a smaller input",
+        )
+
+
+def _option(bound: BoundOperator[Any], variant: Variant, with_constants: bool) -> Option:
+    """Returns what the choice knows of a variant."""
+    cost, call = variant.cost, variant.call
+    needs: dict[Hashable, int] = {
+        ("function", call.function_key): cost.code_bytes if cost else UNSTATED_BYTES
+    }
+    for name, size in (cost.shared_bytes if cost else {}).items():
+        needs["piece", name] = size
+    if with_constants:
+        for constant in constants_of(bound, call):
+            kind, content = key_of(constant.values)
+            needs["constant", kind, hashlib.sha256(content).digest()] = len(content)
+    return Option(variant.cycles or 0, needs)
