@@ -43,20 +43,20 @@ def _saturating_shift_left(x: Array, bits: int) -> NDArray[np.int64]:
     return np.clip(shifted, INT32_MIN, INT32_MAX)
 
 
-def exp_on_negative_values(x: Array) -> NDArray[np.int64]:
-    """Returns exp(x) in Q0.31 for x ≤ 0 in Q5.26."""
+def exp_on_negative_values(x: Array, integer_bits: int = INPUT_INTEGER_BITS) -> NDArray[np.int64]:
+    """Returns exp(x) in Q0.31 for x ≤ 0 with `integer_bits` (0 to 5) integer bits."""
     value = np.asarray(x, np.int64)
-    fraction_bits = 31 - INPUT_INTEGER_BITS
+    fraction_bits = 31 - integer_bits
     quarter = 1 << (fraction_bits - 2)
     within = (value & (quarter - 1)) - quarter
-    a = _saturating_shift_left(within, INPUT_INTEGER_BITS) + (1 << 28)
+    a = _saturating_shift_left(within, integer_bits) + (1 << 28)
     squared = _multiply(a, a)
     cubed = _multiply(squared, a)
     fourth = rounding_divide_by_power_of_two(_multiply(squared, squared), 2)
     series = rounding_divide_by_power_of_two(_multiply(fourth + cubed, _ONE_THIRD) + squared, 1)
     result = _EXP_MINUS_EIGHTH + _multiply(a + series, _EXP_MINUS_EIGHTH)
     rest = within - value
-    for position, factor in enumerate(_EXP_OF_BITS):
+    for position, factor in enumerate(_EXP_OF_BITS[: integer_bits + 2]):
         bit = 1 << (fraction_bits - 2 + position)
         result = np.where(rest & bit, _multiply(result, factor), result)
     return np.where(value == 0, INT32_MAX, result)

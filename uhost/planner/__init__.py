@@ -25,13 +25,22 @@ def plan_memory(
     """Returns the verified plan of `graph`'s tensors and its kernels' scratch.
 
     `overlaps` is operator name → by how much its kernel lets inputs run into the output.
+    States lie first, one after another, because they are live throughout.
     Everything is aligned to the larger of `alignment_bytes` and the pool's own alignment.
     """
     alignment_bytes = max(alignment_bytes, pool.alignment_bytes)
     roots = view_roots(graph, views)
     blocks = blocks_of(graph, roots, scratch_bytes)
     sharing = overlaps_of(graph, roots, blocks, overlaps or {})
-    offsets = pack(blocks, alignment_bytes, sharing)
+    offsets: dict[str, int] = {}
+    state_bytes = 0
+    for block in blocks:
+        if block.name in graph.states:
+            offsets[block.name] = state_bytes
+            state_bytes += -(-block.size_bytes // alignment_bytes) * alignment_bytes
+    others = [block for block in blocks if block.name not in graph.states]
+    placed = pack(others, alignment_bytes, sharing)
+    offsets |= {name: state_bytes + at for name, at in placed.items()}
     extent = max((offsets[b.name] + b.size_bytes for b in blocks), default=0)
     plan = MemoryPlan(
         pool=pool.name,
@@ -42,6 +51,7 @@ def plan_memory(
         lower_bound_bytes=lower_bound(blocks, sharing),
         alignment_bytes=alignment_bytes,
         overlaps=sharing,
+        state_bytes=state_bytes,
     )
     plan.verify()
     return plan

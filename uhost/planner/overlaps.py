@@ -20,7 +20,7 @@ def overlaps_of(
     """Returns leave to share for every input that dies in an operator that allows it.
 
     `stated` is operator name → what its kernel says. An input that the operator reads twice
-    needs leave for both; one that is a constant, or is needed later, has none.
+    needs leave for both; one that is a constant or a state, or is needed later, has none.
     """
     by_name = {block.name: block for block in blocks}
     found: list[Overlap] = []
@@ -29,7 +29,7 @@ def overlaps_of(
         if not limits or len(operator.outputs) != 1:
             continue
         written = by_name.get(roots.get(operator.outputs[0], operator.outputs[0]))
-        if written is None or written.first != step:
+        if written is None or written.first != step or written.name in graph.states:
             continue
         readers: dict[str, list[int]] = {}
         for index, name in enumerate(operator.inputs):
@@ -37,7 +37,7 @@ def overlaps_of(
             if root in by_name:
                 readers.setdefault(root, []).append(index)
         for root, indices in readers.items():
-            if by_name[root].last != step or root == written.name:
+            if by_name[root].last != step or root == written.name or root in graph.states:
                 continue
             if any(index not in limits for index in indices):
                 continue

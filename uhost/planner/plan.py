@@ -78,7 +78,8 @@ class MemoryPlan:
 
     `overlaps` are the pairs of blocks that may share bytes though both live at a step.
     `lower_bound_bytes` is the largest sum of bytes live at one step, less what they can
-    share: no plan can be smaller.
+    share: no plan can be smaller. The first `state_bytes` of the arena last from one run to
+    the next.
     """
 
     pool: str
@@ -89,6 +90,7 @@ class MemoryPlan:
     lower_bound_bytes: int
     alignment_bytes: int
     overlaps: tuple[Overlap, ...] = ()
+    state_bytes: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "offsets", MappingProxyType(dict(self.offsets)))
