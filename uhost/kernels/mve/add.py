@@ -9,7 +9,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Kernel, KernelCall, Parameter
-from uhost.kernels.mve._linear import Linear, linear_form
+from uhost.kernels._linear import Linear, linear_form
 from uhost.kernels.mve._rows import rows_call, rows_of, rows_work, scaling_work
 from uhost.ops.add import INPUT_LEFT_SHIFT, AddAttributes, add_scaling
 from uhost.targets._work import Work
