@@ -185,9 +185,9 @@ def lookup_layer(kind: str, rng: Random) -> Layer:
     return replace(plain, inputs=(x,), outputs=(output,))
 
 
-def addition_layer(rng: Random) -> Layer:
-    """Returns an addition, of tensors of one shape or of any that broadcast."""
-    example = next(e for e in OPERATORS["add"].examples() if e.name == "int8").graph
+def pairwise_layer(kind: str, rng: Random) -> Layer:
+    """Returns a sum or a product, of tensors of one shape or of any that broadcast."""
+    example = next(e for e in OPERATORS[kind].examples() if e.name == "int8").graph
     plain = next(example.bound_operators())
     shape = tuple(size(rng, 9) for _ in range(rng.integers(1, 5)))
     shapes = [shape, shape]
@@ -204,7 +204,7 @@ def addition_layer(rng: Random) -> Layer:
     attributes = replace(plain.attributes, activation=activation(rng))
     bound = replace(plain, attributes=attributes, inputs=tuple(tensors[:2]))
     bound = replace(bound, outputs=(tensors[2],))
-    OPERATORS["add"].infer(bound)
+    OPERATORS[kind].infer(bound)
     return bound
 
 
@@ -234,9 +234,11 @@ LAYERS: dict[str, Callable[[Random], Layer]] = {
     "max_pool_2d": partial(pool_layer, "max_pool_2d"),
     "average_pool_2d": partial(pool_layer, "average_pool_2d"),
     "softmax": softmax_layer,
-    "add": addition_layer,
+    "add": partial(pairwise_layer, "add"),
+    "mul": partial(pairwise_layer, "mul"),
     "relu": partial(lookup_layer, "relu"),
     "relu6": partial(lookup_layer, "relu6"),
+    "relu_n1_to_1": partial(lookup_layer, "relu_n1_to_1"),
     "quantize": partial(lookup_layer, "quantize"),
 }
 
