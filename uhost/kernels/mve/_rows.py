@@ -91,7 +91,7 @@ def scaling_work(shift: int) -> Work:
 
 
 def rows_work(rows: Rows, turn: Work, code_bytes: int, lanes: int = 4, begin: int = 12) -> Cost:
-    """Returns the cost of rows whose every `lanes` elements take `turn`; `begin` loads constants."""
+    """Returns the cost: `turn` for every `lanes` elements of a row; `begin` loads constants."""
     row = -(-rows.length // lanes) * turn + Work(vector_alu=2, branch=1)
     if rows.count > 1:
         row += Work(alu=7, branch=1)
