@@ -80,6 +80,9 @@ class CountingConnection:
     def read(self, offset: int, size_bytes: int) -> bytes:
         return bytes(size_bytes)
 
+    def reset(self) -> None:
+        raise AssertionError("the model has no state")
+
     def view(self, offset: int, size_bytes: int) -> Array | None:
         return None
 

@@ -58,6 +58,13 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Compare every layer with the exact reference.",
 )
+@click.option(
+    "--reset-each",
+    cls=SettingOption,
+    keys=("run", "reset_each"),
+    is_flag=True,
+    help="Reset the model's state before every sample. Default: it goes on from the last.",
+)
 @toolchain_option
 @json_option
 def command(
@@ -71,8 +78,8 @@ def command(
     """Run MODEL on a board and show results, speed and memory.
 
     Without MODEL, that of the project file, else the bundled one on its own real samples.
-    Outputs that the input file expects are compared. Exit code 1 when something compared
-    is wrong.
+    Outputs that the input file expects are compared. Samples run in order, and a model that
+    keeps state keeps it between them. Exit code 1 when something compared is wrong.
 
     Example: uhost run kws.tflite --board stm32f746 --input yes.npy
     """
@@ -102,7 +109,13 @@ def command(
     where = device(built.compiled.board, asked.on or None, port=port, probe=probe)
     with progress("Running") as update:
         result = measure(
-            built, where, samples.items, index, layers=bool(asked.verify), progress=update
+            built,
+            where,
+            samples.items,
+            index,
+            layers=bool(asked.verify),
+            reset_each=bool(asked.reset_each),
+            progress=update,
         )
     if asked.output:
         _write_outputs(Path(asked.output), result.outputs)

@@ -37,6 +37,13 @@ from uhost.cli._work import for_model, pick
     metavar="F.npz",
     help="Samples with expected outputs: s<k>_in_<i>, s<k>_out_<i>, s<k>_tflm_<i>.",
 )
+@click.option(
+    "--reset-each",
+    cls=SettingOption,
+    keys=("verify", "reset_each"),
+    is_flag=True,
+    help="Reset the model's state before every sample. Default: it goes on from the last.",
+)
 @toolchain_option
 @json_option
 def command(
@@ -50,8 +57,9 @@ def command(
     """Compare every tensor that MODEL makes on a board with the exact reference.
 
     With --golden, every sample's outputs as well, in order and with no reset between
-    them. Integers must be equal bit for bit; floats agree within 1e-6 + 1e-5 of the
-    tensor's largest value. Exit code 0 when all match, 1 when not.
+    them; of a model that keeps state, every tensor of every sample. Integers must be equal
+    bit for bit; floats agree within 1e-6 + 1e-5 of the tensor's largest value. Exit code 0
+    when all match, 1 when not.
 
     Example: uhost verify kws.tflite --board stm32f746 --golden kws.golden.npz
     """
@@ -72,7 +80,15 @@ def command(
     samples = read_golden(golden, graph).items if golden else (random_sample(graph),)
     where = device(built.compiled.board, asked.on or None, port=port, probe=probe)
     with progress("Verifying") as update:
-        result = measure(built, where, samples, index, layers=True, progress=update)
+        result = measure(
+            built,
+            where,
+            samples,
+            index,
+            layers=True,
+            reset_each=bool(asked.reset_each),
+            progress=update,
+        )
     if as_json:
         click.echo(records.results_json([records.evaluation_record(result)]))
     else:

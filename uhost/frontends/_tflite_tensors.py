@@ -12,7 +12,8 @@ import tflite
 
 from uhost.errors import MalformedModelError
 from uhost.frontends._flatbuffer import DAMAGED, Flatbuffer
-from uhost.frontends._import import Declared, RefusedTensor, fresh_name
+from uhost.frontends._import import fresh_name
+from uhost.frontends._node import Declared, RefusedTensor
 from uhost.ir.dtype import DType
 from uhost.ir.tensor import Array, Quantization, Tensor
 
@@ -36,11 +37,13 @@ class TensorTable:
     """The tensors of a subgraph in file order, and which of their dimensions the file leaves open.
 
     `dynamic` maps the name of each tensor with open dimensions other than the batch to
-    its shape as the file writes it, -1 where open.
+    its shape as the file writes it, -1 where open. `variables` are the names of the tensors
+    that the file says are kept from run to run.
     """
 
     tensors: tuple[Declared, ...]
     dynamic: dict[str, tuple[int, ...]]
+    variables: frozenset[str]
 
 
 def enum_names(enumeration: type[Any]) -> dict[int, str]:
@@ -64,12 +67,18 @@ def text(content: bytes | None) -> str:
 
 
 def read_tensors(
-    flatbuffer: Flatbuffer, model: Any, subgraph: Any, written: frozenset[int], place: str
+    flatbuffer: Flatbuffer,
+    model: Any,
+    subgraph: Any,
+    written: frozenset[int],
+    place: str,
+    taken: frozenset[str] = frozenset(),
 ) -> TensorTable:
     """Returns every tensor of `subgraph`, unique and non-empty names included.
 
-    `written` holds the indices that the subgraph's inputs and operators write. Tensors
-    that uhost cannot represent come back as `RefusedTensor`.
+    `written` holds the indices that the subgraph's inputs and operators write, `taken` the
+    names that no tensor may have. Tensors that uhost cannot represent come back as
+    `RefusedTensor`.
     Raises `MalformedModelError` where a tensor contradicts the file or itself.
     """
     count = subgraph.TensorsLength()
@@ -80,7 +89,8 @@ def read_tensors(
             fix=DAMAGED,
         )
     buffers = _Buffers(flatbuffer, model)
-    names = set[str]()
+    names = set(taken)
+    variables = set[str]()
     tensors: list[Declared] = []
     dynamic: dict[str, tuple[int, ...]] = {}
     for index in range(count):
@@ -88,12 +98,14 @@ def read_tensors(
         source = flatbuffer.checked(subgraph.Tensors(index), tensor_place)
         name = fresh_name(text(source.Name()), index, names)
         names.add(name)
+        if source.IsVariable():
+            variables.add(name)
         reader = _TensorReader(flatbuffer, source, name, tensor_place)
         signature = reader.signature()
         if -1 in signature[1:]:
             dynamic[name] = signature
         tensors.append(reader.read(buffers, index in written))
-    return TensorTable(tuple(tensors), dynamic)
+    return TensorTable(tuple(tensors), dynamic, frozenset(variables))
 
 
 class _Buffers:
@@ -156,8 +168,6 @@ class _TensorReader:
             raise self._malformed(f"takes {size_bytes} bytes, {dtype}{list(shape)}")
         if self.source.Sparsity() is not None:
             return self._refused(shape, str(dtype), "is sparse")
-        if self.source.IsVariable():
-            return self._refused(shape, str(dtype), "is a variable, kept between runs")
         parameters = self.source.Quantization()
         quantization = None
         # Float tensors carry calibration statistics here, no quantisation.
@@ -169,6 +179,8 @@ class _TensorReader:
         content = buffers.content(self.source.Buffer(), self.place)
         # A tensor without elements has no bytes to tell it from an activation.
         is_constant = content.size > 0 or (size_bytes == 0 and not is_written)
+        if self.source.IsVariable() and content.size:
+            return self._refused(shape, str(dtype), "is a variable with values of its own")
         if not is_constant:
             if size_bytes == 0:
                 return self._refused(shape, str(dtype), "has no elements")

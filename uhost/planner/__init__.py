@@ -22,12 +22,20 @@ def plan_memory(
 ) -> MemoryPlan:
     """Returns the verified plan of `graph`'s tensors and its kernels' scratch.
 
+    States lie first, one after another, because they are live throughout.
     Everything is aligned to the larger of `alignment_bytes` and the pool's own alignment.
     """
     alignment_bytes = max(alignment_bytes, pool.alignment_bytes)
     roots = view_roots(graph, views)
     blocks = blocks_of(graph, roots, scratch_bytes)
-    offsets = pack(blocks, alignment_bytes)
+    offsets: dict[str, int] = {}
+    state_bytes = 0
+    for block in blocks:
+        if block.name in graph.states:
+            offsets[block.name] = state_bytes
+            state_bytes += -(-block.size_bytes // alignment_bytes) * alignment_bytes
+    others = [block for block in blocks if block.name not in graph.states]
+    offsets |= {name: state_bytes + at for name, at in pack(others, alignment_bytes).items()}
     extent = max((offsets[b.name] + b.size_bytes for b in blocks), default=0)
     plan = MemoryPlan(
         pool=pool.name,
@@ -37,6 +45,7 @@ def plan_memory(
         arena_bytes=-(-extent // alignment_bytes) * alignment_bytes,
         lower_bound_bytes=lower_bound(blocks),
         alignment_bytes=alignment_bytes,
+        state_bytes=state_bytes,
     )
     plan.verify()
     return plan

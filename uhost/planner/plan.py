@@ -31,7 +31,8 @@ class MemoryPlan:
     """Block name → offset in the arena; views name the block they lie in.
 
     `lower_bound_bytes` is the largest sum of bytes live at one step: no plan of
-    disjoint blocks can be smaller.
+    disjoint blocks can be smaller. The first `state_bytes` of the arena last from one run to
+    the next.
     """
 
     pool: str
@@ -41,6 +42,7 @@ class MemoryPlan:
     arena_bytes: int
     lower_bound_bytes: int
     alignment_bytes: int
+    state_bytes: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "offsets", MappingProxyType(dict(self.offsets)))
