@@ -101,9 +101,7 @@ class BareKernels:
     def _on_block(self, _engine: Uc, address: int, size: int, _: object) -> None:
         self._blocks[address, size] = self._blocks.get((address, size), 0) + 1
 
-    def run(
-        self, call: KernelCall, x: Array | Sequence[Array], output_bytes: int
-    ) -> Result:
+    def run(self, call: KernelCall, x: Array | Sequence[Array], output_bytes: int) -> Result:
         """Returns the output; fails if anything else, or a saved register, has changed.
 
         Tensors and scratch are aligned to 8 bytes, constants to 4 only.
