@@ -54,6 +54,8 @@ OPTION_TABLES = {
     "TRANSPOSE_CONV": "TransposeConvOptions",
     "SPLIT": "SplitOptions",
     "SPLIT_V": "SplitVOptions",
+    "SUB": "SubOptions",
+    "DIV": "DivOptions",
     "STRIDED_SLICE": "StridedSliceOptions",
 }
 OPERATOR_VERSIONS = {"DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 4, "CONV_2D": 3, "QUANTIZE": 2}
