@@ -50,6 +50,6 @@ def test_code_is_about_as_long_as_stated(stem: str, tmp_path: Path) -> None:
     for bound, call in layers:
         found = cost(bound, call)
         stated += found.code_bytes
-        assert set(found.shared_bytes) <= set(call.includes)
+        assert {name.partition("#")[0] for name in found.shared_bytes} <= set(call.includes)
     measured = sum(kernels.code_bytes(call) for _, call in layers)
     assert abs(stated - measured) <= 0.15 * measured, (stated, measured)

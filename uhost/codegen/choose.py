@@ -43,6 +43,9 @@ class Limits:
     arena_bytes: int | None = None
 
 
+RESERVE = 100
+"""One part in so many of the flash limit is kept free for what costs are off."""
+
 FIRMWARE_FLASH_BYTES = 7 * 1024
 """What the firmware around the models takes of flash, rounded up."""
 
@@ -81,7 +84,7 @@ def lower_module(
 def _limits(config: CompilationConfig, pool: Pool | None) -> Limits:
     """Returns what the user and the board allow; of its RAM, if the arena lies in `pool`."""
     reserved = config.runtime.system_lib
-    flash = [config.flash_limit_bytes]
+    flash = [_kept(config.flash_limit_bytes)]
     sizes = [p.size_bytes for p in config.usable_constant_pools() if p.size_bytes is not None]
     if sizes:
         flash.append(max(max(sizes) - FIRMWARE_FLASH_BYTES * reserved, 1))
@@ -91,6 +94,11 @@ def _limits(config: CompilationConfig, pool: Pool | None) -> Limits:
         reserved = reserved and len(config.workspace_pools) == 1
         arena.append(max(pool.size_bytes - FIRMWARE_RAM_BYTES * reserved, 1))
     return Limits(_least(flash), _least(arena))
+
+
+def _kept(limit_bytes: int | None) -> int | None:
+    """Returns what may be chosen of a limit: stated code is a little off, by less than this."""
+    return None if limit_bytes is None else limit_bytes - limit_bytes // RESERVE
 
 
 def _least(limits: Sequence[int | None]) -> int | None:
@@ -175,6 +183,7 @@ class Kernels:
             smallest = choose(operators, replace(aim, optimize="size", flash_limit_bytes=None))
             assert smallest is not None
             user, needed = self._config.flash_limit_bytes, smallest.flash_bytes + aim.fixed_bytes
+            needed += needed // (RESERVE - 1) + 1
             if user is not None and needed > user:
                 raise self._flash_error(user, needed)
             found = smallest

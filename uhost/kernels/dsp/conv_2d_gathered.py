@@ -11,6 +11,7 @@ from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.dsp import conv_2d
 from uhost.kernels.dsp._channels import fold
 from uhost.kernels.dsp._product import ABSENT, Pairs, product_call
+from uhost.kernels.dsp._window_cost import gathered_cost
 from uhost.ops.conv_2d import Conv2DAttributes, window_axes
 
 _MOST_WORDS = 32
@@ -76,4 +77,4 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel("conv_2d", _supports, _lower, features=("dsp",))
+KERNEL = Kernel("conv_2d", _supports, _lower, features=("dsp",), cost=gathered_cost)

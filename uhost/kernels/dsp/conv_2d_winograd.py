@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
 from uhost.kernels.dsp._channels import Channels, Integers, fold, why_not_int8
+from uhost.kernels.dsp._winograd_cost import winograd_cost
 from uhost.ops.conv_2d import Conv2DAttributes, window_axes
 
 _FEWEST_CHANNELS = 16
@@ -131,4 +132,4 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel("conv_2d", _supports, _lower, features=("dsp",))
+KERNEL = Kernel("conv_2d", _supports, _lower, features=("dsp",), cost=winograd_cost)
