@@ -6,9 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from uhost.ir.graph import BoundOperator
 from uhost.ir.tensor import Array
 from uhost.ops._op import OPERATORS, Activation, Padding2D
@@ -45,9 +42,10 @@ def with_constant(bound: Layer, index: int, values: Array) -> Layer:
     return replace(bound, inputs=tuple(inputs))
 
 
-def expected(bound: Layer, x: NDArray[np.int8]) -> Array:
-    constants = [t.constant() if t is not None else None for t in bound.inputs[1:]]
-    result: Array = OPERATORS[bound.kind].reference(bound, [x, *constants])[0]
+def expected(bound: Layer, *inputs: Array) -> Array:
+    """Returns the output for the inputs that are no constants, in their order."""
+    constants = [t.constant() if t is not None else None for t in bound.inputs[len(inputs) :]]
+    result: Array = OPERATORS[bound.kind].reference(bound, [*inputs, *constants])[0]
     return result
 
 

@@ -11,12 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from random_layers import WEIGHTED, random_calls
-from weighted_layers import Layer
+from side_by_side import side_by_side
 
 from uhost import driver
 from uhost.config.board import load_board
-from uhost.ir.graph import Graph, Operator
-from uhost.ir.tensor import Tensor
 from uhost.ops._op import evaluate
 from uhost.runtime.compiled import Built, Source
 from uhost.runtime.device import device
@@ -25,28 +23,6 @@ from uhost.runtime.samples import random_sample
 from uhost.toolchain._toolchain import TOOLCHAINS
 
 LAYERS = 12
-
-
-def side_by_side(layers: list[Layer]) -> Graph:
-    tensors: dict[str, Tensor] = {}
-    operators = []
-    for number, bound in enumerate(layers):
-        inputs = [replace(t, name=f"l{number}_{t.name}") for t in bound.inputs if t is not None]
-        output = replace(bound.output, name=f"l{number}_output")
-        tensors.update({tensor.name: tensor for tensor in (*inputs, output)})
-        names = tuple(tensor.name for tensor in inputs)
-        operators.append(
-            Operator(f"l{number}", bound.kind, names, (output.name,), bound.attributes)
-        )
-    graph = Graph(
-        "layers",
-        tensors,
-        tuple(operators),
-        tuple(operator.inputs[0] for operator in operators),
-        tuple(operator.outputs[0] for operator in operators),
-    )
-    graph.verify()
-    return graph
 
 
 @pytest.mark.needs("arm_gcc", "qemu")

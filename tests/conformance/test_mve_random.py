@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,19 @@ from helium_kernels import COMPILERS, Case, run_all
 from weighted_layers import VECTOR, Layer, conv, depthwise, expected, layer, with_constant
 
 from uhost.errors import UhostError
+from uhost.ir.dtype import DType
+from uhost.ir.graph import BoundOperator
+from uhost.ir.tensor import Quantization, Tensor
 from uhost.kernels._kernel import library
-from uhost.ops._op import OPERATORS, Activation, Padding2D
+from uhost.ops._op import OPERATORS, Activation, Padding2D, UnsupportedNodeError
+from uhost.ops._pooling import PoolAttributes
 from uhost.ops._weighted_examples import LayerStyle
+from uhost.ops.softmax import SoftmaxAttributes
 
-COUNT = 60
+COUNT = 20
 """Layers per kernel and compiler."""
+FULL_COUNT, PART = 360, 60
+"""Layers per kernel in all, and in one image."""
 _LARGEST = 16_000
 
 Random = np.random.Generator
@@ -94,8 +102,77 @@ def vector_layer(rng: Random) -> Layer:
     return layer("fully_connected", attributes, (batch, depth), (channels, depth), style(rng))
 
 
+def pool_layer(kind: str, rng: Random) -> Layer:
+    w = window(rng, 6)
+    image = (size(rng, 2), size(rng, 14), size(rng, 14), size(rng, 40))
+    if rng.integers(4) == 0:  # of the whole image
+        w |= {"window": image[1:3], "padding": Padding2D()}
+    attributes = PoolAttributes(**w, activation=activation(rng))
+    quantization = Quantization((0.05,), (int(rng.choice([-128, 0, 11])),))
+    x = Tensor("input", image, DType.INT8, quantization)
+    rough = BoundOperator("pool", kind, attributes, (x,), (replace(x, name="output"),))
+    shape, _ = OPERATORS[kind].infer(rough)[0]
+    return replace(rough, outputs=(replace(rough.output, shape=shape),))
+
+
+def softmax_layer(rng: Random) -> Layer:
+    shape = (size(rng, 5), size(rng, 300))
+    scale = float(np.float32(2.0 ** rng.uniform(-14, 4)))
+    x = Tensor("input", shape, DType.INT8, Quantization((scale,), (0,)))
+    output = Tensor("output", shape, DType.INT8, Quantization((1 / 256,), (-128,)))
+    bound = BoundOperator("softmax", "softmax", SoftmaxAttributes(), (x,), (output,))
+    OPERATORS["softmax"].infer(bound)
+    return bound
+
+
+def lookup_layer(kind: str, rng: Random) -> Layer:
+    example = next(
+        e.graph
+        for e in OPERATORS[kind].examples()
+        if {t.dtype.size_bytes for t in e.graph.tensors.values()} == {1}
+    )
+    plain = next(example.bound_operators())
+    shape = (size(rng, 300),)
+
+    def drawn(tensor: Tensor) -> Tensor:
+        zero_point = int(rng.integers(-100, 100)) if tensor.dtype is DType.INT8 else 77
+        scale = float(np.float32(2.0 ** rng.uniform(-6, 0)))
+        return replace(tensor, shape=shape, quantization=Quantization((scale,), (zero_point,)))
+
+    x = drawn(plain.input(0))
+    output = drawn(plain.output)
+    if rng.integers(2):
+        output = replace(output, quantization=x.quantization)
+    return replace(plain, inputs=(x,), outputs=(output,))
+
+
+def addition_layer(rng: Random) -> Layer:
+    """Returns an addition, of tensors of one shape or of any that broadcast."""
+    example = next(e for e in OPERATORS["add"].examples() if e.name == "int8").graph
+    plain = next(example.bound_operators())
+    shape = tuple(size(rng, 9) for _ in range(rng.integers(1, 5)))
+    shapes = [shape, shape]
+    if rng.integers(2):
+        shapes = [tuple(n if rng.integers(3) else 1 for n in shape) for _ in range(2)]
+        shapes[1] = shapes[1][int(rng.integers(len(shape) + 1)) :]
+    shapes.append(tuple(np.broadcast_shapes(*shapes)))
+    tensors = []
+    for tensor, drawn in zip((*plain.inputs, *plain.outputs), shapes, strict=True):
+        assert tensor is not None
+        scale = float(np.float32(2.0 ** rng.uniform(-5, 0)))
+        quantization = Quantization((scale,), (int(rng.integers(-128, 128)),))
+        tensors.append(replace(tensor, shape=drawn, quantization=quantization))
+    attributes = replace(plain.attributes, activation=activation(rng))
+    bound = replace(plain, attributes=attributes, inputs=tuple(tensors[:2]))
+    bound = replace(bound, outputs=(tensors[2],))
+    OPERATORS["add"].infer(bound)
+    return bound
+
+
 def extreme(bound: Layer, rng: Random) -> Layer:
     """Sometimes all weights at the ends of int8, and biases that reach the last bits."""
+    if len(bound.inputs) == 1 or not bound.input(1).is_constant:
+        return bound
     weights = bound.input(1)
     if rng.integers(4) == 0:
         ends = rng.choice(np.asarray([-128, 127], np.int8), weights.shape)
@@ -107,11 +184,18 @@ def extreme(bound: Layer, rng: Random) -> Layer:
     return bound
 
 
-LAYERS = {
+LAYERS: dict[str, Callable[[Random], Layer]] = {
     "conv_2d_pointwise": pointwise_layer,
     "conv_2d": conv_layer,
     "depthwise_conv_2d": depthwise_layer,
     "fully_connected": vector_layer,
+    "max_pool_2d": partial(pool_layer, "max_pool_2d"),
+    "average_pool_2d": partial(pool_layer, "average_pool_2d"),
+    "softmax": softmax_layer,
+    "add": addition_layer,
+    "relu": partial(lookup_layer, "relu"),
+    "relu6": partial(lookup_layer, "relu6"),
+    "quantize": partial(lookup_layer, "quantize"),
 }
 
 
@@ -122,65 +206,44 @@ def cases(stem: str, count: int, seed: int) -> Iterator[tuple[Layer, Case]]:
     while found < count:
         try:
             bound = extreme(LAYERS[stem](rng), rng)
-        except (UhostError, ValueError):
-            continue  # a window that does not fit the image
+        except (UhostError, UnsupportedNodeError, ValueError):
+            continue  # a window that does not fit the image, or scales too far apart
         if kernel.supports(bound):
             continue
         x = rng.integers(-128, 128, bound.input(0).shape, dtype=np.int8)
         if rng.integers(8) == 0:
             x = rng.choice(np.asarray([-128, 127], np.int8), x.shape)
+        inputs = [x.view(bound.input(0).dtype.numpy)]
+        for tensor in bound.inputs[1:]:
+            if tensor is not None and not tensor.is_constant:
+                inputs.append(rng.integers(-128, 128, tensor.shape, dtype=np.int8))
         call = kernel.lower(bound)
         total = x.nbytes + call.scratch_bytes + sum(c.values.nbytes for c in call.constants)
         if total > _LARGEST:
             continue
         found += 1
-        yield bound, Case(call, (x,), bound.output.size_bytes)
+        yield bound, Case(call, tuple(inputs), bound.output.size_bytes)
+
+
+def check(stem: str, count: int, seed: int, compiler: str, folder: Path) -> None:
+    drawn = list(cases(stem, count, seed))
+    results = run_all([case for _, case in drawn], compiler, folder)
+    for number, ((bound, case), result) in enumerate(zip(drawn, results, strict=True)):
+        exact = expected(bound, *case.inputs).reshape(-1)
+        shapes = (number, [t and t.shape for t in bound.inputs], bound.attributes)
+        assert np.array_equal(result, exact.view(np.int8)), shapes
 
 
 @pytest.mark.needs("arm_gcc", "qemu")
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("stem", LAYERS)
 def test_random_layers(stem: str, compiler: str, tmp_path: Path) -> None:
-    drawn = list(cases(stem, COUNT, list(COMPILERS).index(compiler)))
-    results = run_all([case for _, case in drawn], compiler, tmp_path)
-    for number, ((bound, case), result) in enumerate(zip(drawn, results, strict=True)):
-        exact = expected(bound, case.inputs[0]).reshape(-1)
-        shapes = (number, bound.input(0).shape, bound.input(1).shape, bound.attributes)
-        assert np.array_equal(result, exact), (shapes, np.flatnonzero(result != exact)[:8])
+    check(stem, COUNT, list(COMPILERS).index(compiler), compiler, tmp_path)
 
 
-def additions(count: int) -> Iterator[tuple[Layer, Case]]:
-    rng = np.random.default_rng(5)
-    kernel = library("mve")["add"]
-    example = next(e for e in OPERATORS["add"].examples() if e.name == "int8").graph
-    plain = next(example.bound_operators())
-    for _ in range(count):
-        shape = (1, size(rng, 9), size(rng, 9), size(rng, 9))
-        tensors = []
-        for tensor in (*plain.inputs, *plain.outputs):
-            assert tensor is not None
-            assert tensor.quantization is not None
-            quantization = replace(
-                tensor.quantization,
-                scale=(float(np.float32(2.0 ** rng.uniform(-5, 0))),),
-                zero_point=(int(rng.integers(-128, 128)),),
-            )
-            tensors.append(replace(tensor, shape=shape, quantization=quantization))
-        attributes = replace(plain.attributes, activation=activation(rng))
-        bound = replace(
-            plain, attributes=attributes, inputs=tuple(tensors[:2]), outputs=(tensors[2],)
-        )
-        if not kernel.supports(bound):
-            inputs = tuple(rng.integers(-128, 128, shape, dtype=np.int8) for _ in range(2))
-            yield bound, Case(kernel.lower(bound), inputs, bound.output.size_bytes)
-
-
+@pytest.mark.full
 @pytest.mark.needs("arm_gcc", "qemu")
-@pytest.mark.parametrize("compiler", COMPILERS)
-def test_random_additions(compiler: str, tmp_path: Path) -> None:
-    drawn = list(additions(COUNT))
-    assert len(drawn) > COUNT // 3
-    results = run_all([case for _, case in drawn], compiler, tmp_path)
-    for (bound, case), result in zip(drawn, results, strict=True):
-        exact = OPERATORS["add"].reference(bound, list(case.inputs))[0].reshape(-1)
-        assert np.array_equal(result, exact), bound
+@pytest.mark.parametrize("part", range(FULL_COUNT // PART))
+@pytest.mark.parametrize("stem", LAYERS)
+def test_every_random_layer(stem: str, part: int, tmp_path: Path) -> None:
+    check(stem, PART, 10 + part, list(COMPILERS)[part % 2], tmp_path)

@@ -136,7 +136,7 @@ def test_the_first_library_that_takes_an_operator_gets_it() -> None:
 
 def test_a_kernel_whose_features_the_target_lacks_is_passed_over() -> None:
     selections = select(net(), (replace(M7, features=()),), NO_VIEWS, {})
-    assert places(selections)["conv_a"] == "cortex_m reference/conv_2d"
+    assert places(selections)["conv_a"] == "cortex_m reference/conv_2d_blocked"
     assert [str(one) for one in selections["conv_a"].passed_over] == [
         f"cortex_m dsp/{name}: the target lacks dsp" for name, _ in candidates("conv_2d", "dsp")
     ]
@@ -210,7 +210,7 @@ def test_a_partitioned_model_is_generated_built_and_exact(npu: Target) -> None:
     [model] = compiled.models
     assert places(dict(model.lowered.selections)) == {
         "conv_a": "npu npu/conv_2d",
-        "conv_b": "host reference/conv_2d",
+        "conv_b": "host reference/conv_2d_blocked",
         "add": "npu npu/add",
         "relu": "host reference/relu",
     }
@@ -256,7 +256,7 @@ def test_an_unknown_library_suggests() -> None:
 
 def test_a_library_can_be_chosen_for_an_operator() -> None:
     selections = select(net(), (M7,), NO_VIEWS, {"conv_a": "reference"})
-    assert places(selections)["conv_a"] == "cortex_m reference/conv_2d"
+    assert places(selections)["conv_a"] == "cortex_m reference/conv_2d_blocked"
     assert selections["conv_a"].forced
     assert selections["conv_a"].passed_over == ()
     assert not selections["conv_b"].forced
@@ -305,7 +305,7 @@ def test_choices_name_an_operator_of_every_model_or_of_one() -> None:
 def test_the_driver_follows_the_configuration() -> None:
     config = CompilationConfig(HOST, (M7,), kernels=(KernelChoice("conv_b", "reference"),))
     [lowered] = driver.lower_models([net()], config)
-    assert places(dict(lowered.selections))["conv_b"] == "cortex_m reference/conv_2d"
+    assert places(dict(lowered.selections))["conv_b"] == "cortex_m reference/conv_2d_blocked"
     wrong = replace(config, kernels=(KernelChoice("conv_d", "reference"),))
     with pytest.raises(ConfigError, match="no model has an operator 'conv_d'"):
         driver.lower_models([net()], wrong)

@@ -91,7 +91,10 @@ def _file_operators(error: UnsupportedOperatorError) -> Table:
 
 
 def _record(graph: Graph, file_bytes: int) -> dict[str, Any]:
-    rows = [_row(bound) for bound in graph.bound_operators()]
+    rows = [
+        _row(bound) | {"absorbed": [asdict(one) for one in operator.absorbed]}
+        for operator, bound in zip(graph.operators, graph.bound_operators(), strict=True)
+    ]
     constants = [t for t in graph.tensors.values() if t.is_constant]
     return {
         "model": graph.name,
@@ -192,6 +195,7 @@ def _show(record: dict[str, Any]) -> None:
 
 
 def _operators(record: dict[str, Any]) -> Table:
+    from uhost.ir.graph import Absorbed, operator_title
     from uhost.report.tables import table
     from uhost.report.units import count
 
@@ -207,8 +211,9 @@ def _operators(record: dict[str, Any]) -> Table:
             if placed
             else ()
         )
+        absorbed = [Absorbed(**one) for one in row["absorbed"]]
         made.add_row(
-            row["name"],
+            operator_title(row["name"], absorbed),
             _text(port),
             *places,
             count(row["macs"] or None),

@@ -176,19 +176,20 @@ class Printer:
         call: KernelCall,
         p: Parameter,
     ) -> str:
+        ctype = p.ctype.removesuffix("restrict")  # says nothing in a cast
         if p.source == "constant":
             constant = call.constants[p.index]
             name, values, alignment = constant.role, constant.values, constant.alignment
         elif p.source == "scratch":
-            return f"({p.ctype})(arena + {lowered.plan.offset(bound.name + SCRATCH_SUFFIX)})"
+            return f"({ctype})(arena + {lowered.plan.offset(bound.name + SCRATCH_SUFFIX)})"
         else:
             tensor = bound.input(p.index) if p.source == "input" else bound.outputs[p.index]
             if not tensor.is_constant:
-                return f"({p.ctype})(arena + {lowered.plan.offset(tensor.name)})"
+                return f"({ctype})(arena + {lowered.plan.offset(tensor.name)})"
             name, values = f"input_{p.index}", tensor.constant()
             alignment = tensor.dtype.size_bytes
         if params is not None:
-            return f"({p.ctype})(weights + {params.offsets[f'{bound.name}.{name}']})"
+            return f"({ctype})(weights + {params.offsets[f'{bound.name}.{name}']})"
         prefix = f"{lowered.identifier}_" if self._several else ""
         return self._constant(f"{prefix}{bound.name}_{name}", values, alignment)
 

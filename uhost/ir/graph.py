@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -47,8 +47,13 @@ class Operator:
     @property
     def title(self) -> str:
         """The name, and after it what it does as well: `conv_2d_3 (also pad_2, relu_4)`."""
-        also = ", ".join(dict.fromkeys(one.operator for one in self.absorbed))
-        return f"{self.name} (also {also})" if also else self.name
+        return operator_title(self.name, self.absorbed)
+
+
+def operator_title(name: str, absorbed: Sequence[Absorbed]) -> str:
+    """Returns an operator's name, and after it what it does as well."""
+    also = ", ".join(dict.fromkeys(one.operator for one in absorbed))
+    return f"{name} (also {also})" if also else name
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ __all__ = [
     "conv_requantization",
     "folded_accumulator_fits",
     "folded_bias",
+    "folded_reach",
 ]
 
 _LIMIT = 2**31
@@ -72,8 +73,13 @@ def _reach(bound: BoundOperator[Any]) -> NDArray[np.int64]:
 
 def folded_accumulator_fits(bound: BoundOperator[Any]) -> bool:
     """True if no partial sum of folded bias and x·w, in any order, leaves 32 bits."""
-    products = np.abs(channel_weights(bound)).sum(axis=1) * 128
-    return bool((np.abs(_folded(bound)) + products < _LIMIT).all())
+    return bool((folded_reach(bound) < _LIMIT).all())
+
+
+def folded_reach(bound: BoundOperator[Any]) -> NDArray[np.int64]:
+    """Returns what no partial sum of folded bias and x·w exceeds in size, per output channel."""
+    products: NDArray[np.int64] = np.abs(channel_weights(bound)).sum(axis=1) * 128
+    return np.abs(_folded(bound)) + products
 
 
 def folded_bias(bound: BoundOperator[Any]) -> NDArray[np.int32]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from uhost.codegen.lowered import Lowered
-from uhost.ir.graph import Graph
+from uhost.ir.graph import Absorbed, Graph, operator_title
 from uhost.ir.tensor import Array
 from uhost.ops._op import OPERATORS, evaluate
 from uhost.runners._runner import RunCounts
 from uhost.runtime.compiled import Built
+from uhost.runtime.cycles import ModelledCycles, model_cycles
 from uhost.runtime.device import Device
 from uhost.runtime.graph_module import GraphModule
 from uhost.runtime.module import start
@@ -27,24 +28,37 @@ Progress = Callable[[str], None]
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """One tensor compared: `exact` bit for bit; `matches` exact, or for floats within
-    1e-6 + 1e-5 · max|reference|."""
+    1e-6 + 1e-5 · max|reference|.
+
+    `operator` is what made it, "" where it was read after a whole run. `absorbed` are the
+    source's operators that this one does as well, with the tensors inside the chain: they are
+    not made, and compared here, at its end.
+    """
 
     tensor: str
     source: str
     exact: bool
     matches: bool
     max_difference: float
+    operator: str = ""
+    absorbed: tuple[Absorbed, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The operator, and what it does as well."""
+        return operator_title(self.operator, self.absorbed)
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorFigures:
-    """One operator: multiply-accumulates, executed instructions and device cycles."""
+    """One operator: multiply-accumulates, executed instructions and modelled cycles."""
 
     name: str
     kind: str
     macs: int
     kernel: str
     instructions: int | None = None
+    modelled_cycles: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +67,9 @@ class Evaluation:
 
     `stack_bytes` is the deepest stack below SP at entry of the model's run function.
     `model_ram_bytes` is arena (inputs and outputs lie in it), stack, and weights in RAM.
+    `cycles` are those of the device's own counter, `modelled_cycles` what the model of the
+    core gives for the executed instructions. Where there are none, `why_uncounted` and
+    `why_unmodelled` say why.
     """
 
     model: str
@@ -71,6 +88,9 @@ class Evaluation:
     image_ram_bytes: int
     operators: tuple[OperatorFigures, ...]
     params_ram_bytes: int = 0
+    modelled_cycles: int | None = None
+    why_uncounted: str = ""
+    why_unmodelled: str = ""
     comparisons: tuple[Comparison, ...] = ()
     outputs: tuple[tuple[Array, ...], ...] = field(default=(), repr=False)
 
@@ -132,10 +152,12 @@ def measure(
     stacks: list[int] = []
     counts: RunCounts | None = None
     cycles: int | None = None
+    why_uncounted = "" if count else "it was not asked for"
     if layers:
         progress("comparing every layer")
         with start(built, device, index) as executor:
-            comparisons += compare_layers(executor, graph, samples[0])
+            source = built.compiled.models[index].source.graph
+            comparisons += compare_layers(executor, graph, samples[0], source)
     with start(built, device, index) as executor:
         for number, sample in enumerate(samples):
             progress(f"running sample {number + 1} of {len(samples)}")
@@ -146,6 +168,7 @@ def measure(
             report = executor.run()
             if number == 0:
                 counts = executor.counts() if count else None
+                why_uncounted = why_uncounted or executor.why_uncounted
                 cycles = report.cycles
             if report.stack_bytes is not None:
                 stacks.append(report.stack_bytes)
@@ -160,32 +183,56 @@ def measure(
                     )
                 )
         then(executor)
-    return _figures(built, lowered, device, counts, cycles, stacks, comparisons, outputs)
+    figures = _figures(built, lowered, device, counts, cycles, stacks, comparisons, outputs)
+    return replace(figures, why_uncounted=why_uncounted)
 
 
-def compare_layers(executor: GraphModule, graph: Graph, sample: Sample) -> list[Comparison]:
-    """Returns every tensor the executor makes of `sample`, compared with the reference."""
+def compare_layers(
+    executor: GraphModule, graph: Graph, sample: Sample, source: Graph
+) -> list[Comparison]:
+    """Returns every tensor the executor makes of `sample`, compared with the reference.
+
+    `graph` is what was compiled, `source` what it was before the passes. A tensor that is
+    still what it was is compared with the reference of the source, which proves the passes
+    as well; one that lost channels or is new, with that of the graph.
+    """
     for index, value in sample.inputs.items():
         executor.set_input(index, value)
     made = executor.run_layers()
-    reference = evaluate(graph, {n: sample.inputs[i] for i, n in enumerate(graph.inputs)})
-    return [compare(name, "reference", made[name], reference[name]) for name in made]
+    inputs = {name: sample.inputs[i] for i, name in enumerate(graph.inputs)}
+    reference, before = evaluate(graph, inputs), evaluate(source, inputs)
+    found: list[Comparison] = []
+    for operator in graph.operators:
+        for name in operator.outputs:
+            old, new = source.tensors.get(name), graph.tensors[name]
+            is_kept = old is not None and (old.shape, old.dtype) == (new.shape, new.dtype)
+            expected = before[name] if is_kept else reference[name]
+            one = compare(name, "reference", made[name], expected)
+            found.append(replace(one, operator=operator.name, absorbed=operator.absorbed))
+    return found
 
 
-def operator_figures(lowered: Lowered, counts: RunCounts | None) -> tuple[OperatorFigures, ...]:
-    """Returns MACs and instructions per operator; a view costs nothing."""
+def operator_figures(
+    lowered: Lowered, counts: RunCounts | None, modelled: ModelledCycles
+) -> tuple[OperatorFigures, ...]:
+    """Returns MACs, instructions and modelled cycles per operator; a view costs nothing."""
     calls = list(counts.calls) if counts is not None else None
     if calls is not None and len(calls) != len(lowered.selections):
         calls = None
+    cycles = list(modelled.calls) if calls is not None and modelled.calls else None
     figures: list[OperatorFigures] = []
     for bound in lowered.graph.bound_operators():
         selection = lowered.selections.get(bound.name)
         kernel = f"{selection.library}/{selection.name}" if selection else "view"
-        instructions = None
+        instructions = own_cycles = None
         if calls is not None:
             instructions = calls.pop(0) if selection else 0
+        if cycles is not None:
+            own_cycles = cycles.pop(0) if selection else 0
         macs = OPERATORS[bound.kind].macs(bound)
-        figures.append(OperatorFigures(bound.name, bound.kind, macs, kernel, instructions))
+        figures.append(
+            OperatorFigures(bound.name, bound.kind, macs, kernel, instructions, own_cycles)
+        )
     return tuple(figures)
 
 
@@ -200,6 +247,7 @@ def _figures(
     outputs: list[tuple[Array, ...]],
 ) -> Evaluation:
     plan, image = lowered.plan, built.image
+    modelled = model_cycles(image, device.board.target.cpu, counts)
     stack = max(stacks) if stacks else None
     params_bytes = sum(
         len(one.params.blob)
@@ -221,7 +269,9 @@ def _figures(
         stack_bytes=stack,
         model_ram_bytes=None if stack is None else plan.arena_bytes + stack + params_bytes,
         image_ram_bytes=image.ram_bytes,
-        operators=operator_figures(lowered, counts),
+        operators=operator_figures(lowered, counts, modelled),
+        modelled_cycles=modelled.total,
+        why_unmodelled=modelled.why_not,
         params_ram_bytes=params_bytes,
         comparisons=tuple(comparisons),
         outputs=tuple(outputs),

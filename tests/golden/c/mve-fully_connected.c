@@ -139,14 +139,14 @@ uhost_mve_product(const int8_t *columns UHOST_MVE_IN_REGISTER,
         "add     r11, r11, r6\n"
         "strd    r0, r11, [sp, #8]\n"
         "add     r9, r0, r8, lsl #4\n"
-        /* The loop body has 8 steps of 56 bytes; the first round skips -steps mod 8. */
+        /* The loop body has 8 steps of 56 bytes; the first round skips -steps mod 8, or all of
+           them where there is no step. */
+        "cmp     r8, #0\n"
         "rsb     r8, r8, #0\n"
         "and     r8, r8, #7\n"
         "mov     r5, #56\n"
         "adr.w   r0, 3f\n"
         "mul     r8, r8, r5\n"
-        /* No step is all of the loop left out. */
-        "cmp     r8, #0\n"
         "it      eq\n"
         "moveq   r8, #448\n"
         "add     r5, r0, r8\n"
@@ -383,14 +383,14 @@ uhost_mve_product_ragged(const int8_t *columns UHOST_MVE_IN_REGISTER,
         "add     r11, r11, r6\n"
         "strd    r0, r11, [sp, #8]\n"
         "add     r9, r0, r8, lsl #4\n"
-        /* The loop body has 8 steps of 56 bytes; the first round skips -steps mod 8. */
+        /* The loop body has 8 steps of 56 bytes; the first round skips -steps mod 8, or all of
+           them where there is no step. */
+        "cmp     r8, #0\n"
         "rsb     r8, r8, #0\n"
         "and     r8, r8, #7\n"
         "mov     r5, #56\n"
         "adr.w   r0, 3f\n"
         "mul     r8, r8, r5\n"
-        /* No step is all of the loop left out. */
-        "cmp     r8, #0\n"
         "it      eq\n"
         "moveq   r8, #448\n"
         "add     r5, r0, r8\n"
@@ -844,13 +844,14 @@ uhost_mve_vector(const int8_t *column UHOST_MVE_IN_REGISTER,
         "movne   r6, #16\n"
         "strd    r6, r9, [sp, #8]\n"
         "add     r9, r4, r8, lsl #4\n"
-        /* The loop body has 8 steps of 68 bytes; the first round skips -steps mod 8. */
+        /* The loop body has 8 steps of 68 bytes; the first round skips -steps mod 8, or all of
+           them where there is no step. */
+        "cmp     r8, #0\n"
         "rsb     r8, r8, #0\n"
         "and     r8, r8, #7\n"
         "mov     r5, #68\n"
         "adr.w   r0, 3f\n"
         "mul     r8, r8, r5\n"
-        "cmp     r8, #0\n"
         "it      eq\n"
         "moveq   r8, #544\n"
         "add     r5, r0, r8\n"
@@ -1094,14 +1095,14 @@ uhost_mve_product_positive(const int8_t *columns UHOST_MVE_IN_REGISTER,
         "add     r11, r11, r6\n"
         "strd    r0, r11, [sp, #8]\n"
         "add     r9, r0, r8, lsl #4\n"
-        /* The loop body has 8 steps of 56 bytes; the first round skips -steps mod 8. */
+        /* The loop body has 8 steps of 56 bytes; the first round skips -steps mod 8, or all of
+           them where there is no step. */
+        "cmp     r8, #0\n"
         "rsb     r8, r8, #0\n"
         "and     r8, r8, #7\n"
         "mov     r5, #56\n"
         "adr.w   r0, 3f\n"
         "mul     r8, r8, r5\n"
-        /* No step is all of the loop left out. */
-        "cmp     r8, #0\n"
         "it      eq\n"
         "moveq   r8, #448\n"
         "add     r5, r0, r8\n"
@@ -1334,14 +1335,14 @@ uhost_mve_product_positive_ragged(const int8_t *columns UHOST_MVE_IN_REGISTER,
         "add     r11, r11, r6\n"
         "strd    r0, r11, [sp, #8]\n"
         "add     r9, r0, r8, lsl #4\n"
-        /* The loop body has 8 steps of 56 bytes; the first round skips -steps mod 8. */
+        /* The loop body has 8 steps of 56 bytes; the first round skips -steps mod 8, or all of
+           them where there is no step. */
+        "cmp     r8, #0\n"
         "rsb     r8, r8, #0\n"
         "and     r8, r8, #7\n"
         "mov     r5, #56\n"
         "adr.w   r0, 3f\n"
         "mul     r8, r8, r5\n"
-        /* No step is all of the loop left out. */
-        "cmp     r8, #0\n"
         "it      eq\n"
         "moveq   r8, #448\n"
         "add     r5, r0, r8\n"
@@ -1783,13 +1784,14 @@ uhost_mve_vector_positive(const int8_t *column UHOST_MVE_IN_REGISTER,
         "movne   r6, #16\n"
         "strd    r6, r9, [sp, #8]\n"
         "add     r9, r4, r8, lsl #4\n"
-        /* The loop body has 8 steps of 68 bytes; the first round skips -steps mod 8. */
+        /* The loop body has 8 steps of 68 bytes; the first round skips -steps mod 8, or all of
+           them where there is no step. */
+        "cmp     r8, #0\n"
         "rsb     r8, r8, #0\n"
         "and     r8, r8, #7\n"
         "mov     r5, #68\n"
         "adr.w   r0, 3f\n"
         "mul     r8, r8, r5\n"
-        "cmp     r8, #0\n"
         "it      eq\n"
         "moveq   r8, #544\n"
         "add     r5, r0, r8\n"

@@ -71,6 +71,23 @@ UHOST_MAYBE_UNUSED static inline int32_t uhost_multiply_by_quantized_multiplier(
         uhost_rounding_doubling_high_multiply(value, multiplier), -shift);
 }
 
+/*
+ * Returns sum * multiplier / 2^(32 + shift), rounded twice as
+ * uhost_multiply_by_quantized_multiplier rounds it for a shift of -1 - shift, plus zero_point.
+ * |sum| < 2^30, multiplier >= 0 and 0 <= shift <= 30.
+ *
+ * Taking one off for a negative sum sends ties away from zero, and halving last leaves only one
+ * shift by a variable amount. Where sum < 0 but the product is 0, -1 comes back as 0.
+ */
+UHOST_MAYBE_UNUSED static inline int32_t uhost_scale(int32_t sum, int32_t multiplier, int32_t shift,
+                                                     int32_t zero_point)
+{
+    const int32_t high =
+        (int32_t)(((int64_t)(sum * 2) * multiplier + ((int64_t)1 << 31)) >> 32);
+
+    return (((high + (sum >> 31)) >> shift) + (1 + 2 * zero_point)) >> 1;
+}
+
 /* ---- Weights and tables ------------------------------------------------------------------- */
 
 static const int8_t conv_2d_weights[35] __attribute__((aligned(4))) = {
@@ -87,33 +104,59 @@ static const int32_t conv_2d_multiplier[5] = {
 };
 
 static const int8_t conv_2d_shift[5] __attribute__((aligned(4))) = {
-    -8, -8, -8, -7, -8,
+    7, 7, 7, 6, 7,
 };
 
 /* ---- Kernels ------------------------------------------------------------------------------ */
 
-UHOST_KERNEL void conv_2d_pointwise(
-    const int8_t *input,
-    const int8_t *weights,
-    const int32_t *bias,
-    const int32_t *multiplier,
-    const int8_t *shift,
-    int8_t *output)
+UHOST_KERNEL void product_blocked(
+    const int8_t *restrict input,
+    const int8_t *restrict weights,
+    const int32_t *restrict bias,
+    const int32_t *restrict multiplier,
+    const int8_t *restrict shift,
+    int8_t *restrict output)
 {
-    for (int32_t row = 0; row < 15; ++row) {
-        for (int32_t channel = 0; channel < 5; ++channel) {
+    for (int32_t block = 0; block < 15; block += 2) {
+        const int32_t pixel = block < 13 ? block : 13;
+        const int8_t *const x = input + pixel * 7;
+        int8_t *const y = output + pixel * 5;
+
+        for (int32_t block = 0; block < 5; block += 3) {
+            const int32_t channel = block < 2 ? block : 2;
             const int8_t *const filter = weights + channel * 7;
-            int32_t sum = 0;
+            int32_t sum00 = bias[channel];
+            int32_t sum01 = bias[channel + 1];
+            int32_t sum02 = bias[channel + 2];
+            int32_t sum10 = sum00;
+            int32_t sum11 = sum01;
+            int32_t sum12 = sum02;
 
             for (int32_t i = 0; i < 7; ++i) {
-                sum += input[i] * filter[i];
+                const int32_t x0 = x[i];
+                const int32_t x1 = x[i + 7];
+                int32_t w;
+
+                w = filter[i];
+                sum00 += x0 * w;
+                sum10 += x1 * w;
+                w = filter[i + 7];
+                sum01 += x0 * w;
+                sum11 += x1 * w;
+                w = filter[i + 14];
+                sum02 += x0 * w;
+                sum12 += x1 * w;
             }
-            sum += bias[channel];
-            sum = uhost_multiply_by_quantized_multiplier(sum, multiplier[channel],
-                                                         shift[channel]);
-            *output++ = (int8_t)(uhost_clamp(sum, -131, 124) + 3);
+
+            const int32_t sums[3][2] = {{sum00, sum10}, {sum01, sum11}, {sum02, sum12}};
+
+            for (int32_t i = 0; i < 3; ++i) {
+                y[channel + i] = (int8_t)uhost_clamp(
+                    uhost_scale(sums[i][0], multiplier[channel + i], shift[channel + i], 3), -128, 127);
+                y[channel + i + 5] = (int8_t)uhost_clamp(
+                    uhost_scale(sums[i][1], multiplier[channel + i], shift[channel + i], 3), -128, 127);
+            }
         }
-        input += 7;
     }
 }
 
@@ -133,7 +176,7 @@ enum pointwise_odd_channels_status pointwise_odd_channels_run(void *memory)
     }
 
     /* 0: CONV_2D -> 1x5x3x5, output */
-    conv_2d_pointwise(
+    product_blocked(
         (const int8_t *)(arena + 0),
         conv_2d_weights,
         conv_2d_bias,
@@ -155,7 +198,7 @@ enum pointwise_odd_channels_status pointwise_odd_channels_run_operator(
     }
     switch (index) {
     case 0: /* CONV_2D */
-        conv_2d_pointwise(
+        product_blocked(
             (const int8_t *)(arena + 0),
             conv_2d_weights,
             conv_2d_bias,

@@ -71,6 +71,23 @@ UHOST_MAYBE_UNUSED static inline int32_t uhost_multiply_by_quantized_multiplier(
         uhost_rounding_doubling_high_multiply(value, multiplier), -shift);
 }
 
+/*
+ * Returns sum * multiplier / 2^(32 + shift), rounded twice as
+ * uhost_multiply_by_quantized_multiplier rounds it for a shift of -1 - shift, plus zero_point.
+ * |sum| < 2^30, multiplier >= 0 and 0 <= shift <= 30.
+ *
+ * Taking one off for a negative sum sends ties away from zero, and halving last leaves only one
+ * shift by a variable amount. Where sum < 0 but the product is 0, -1 comes back as 0.
+ */
+UHOST_MAYBE_UNUSED static inline int32_t uhost_scale(int32_t sum, int32_t multiplier, int32_t shift,
+                                                     int32_t zero_point)
+{
+    const int32_t high =
+        (int32_t)(((int64_t)(sum * 2) * multiplier + ((int64_t)1 << 31)) >> 32);
+
+    return (((high + (sum >> 31)) >> shift) + (1 + 2 * zero_point)) >> 1;
+}
+
 /* ---- Weights and tables ------------------------------------------------------------------- */
 
 static const int8_t fully_connected_weights[330] __attribute__((aligned(4))) = {
@@ -102,32 +119,49 @@ static const int32_t fully_connected_multiplier[1] = {
 };
 
 static const int8_t fully_connected_shift[1] __attribute__((aligned(4))) = {
-    -9,
+    8,
 };
 
 /* ---- Kernels ------------------------------------------------------------------------------ */
 
-UHOST_KERNEL void fully_connected(
-    const int8_t *input,
-    const int8_t *weights,
-    const int32_t *bias,
-    const int32_t *multiplier,
-    const int8_t *shift,
-    int8_t *output)
+UHOST_KERNEL void product_blocked(
+    const int8_t *restrict input,
+    const int8_t *restrict weights,
+    const int32_t *restrict bias,
+    const int32_t *restrict multiplier,
+    const int8_t *restrict shift,
+    int8_t *restrict output)
 {
-    for (int32_t row = 0; row < 1; ++row) {
-        for (int32_t channel = 0; channel < 10; ++channel) {
-            const int8_t *const filter = weights + channel * 33;
-            int32_t sum = 0;
+    for (int32_t channel = 0; channel < 10; channel += 5) {
+        const int8_t *const filter = weights + channel * 33;
+        int32_t sum00 = bias[channel];
+        int32_t sum01 = bias[channel + 1];
+        int32_t sum02 = bias[channel + 2];
+        int32_t sum03 = bias[channel + 3];
+        int32_t sum04 = bias[channel + 4];
 
-            for (int32_t i = 0; i < 33; ++i) {
-                sum += input[i] * filter[i];
-            }
-            sum += bias[channel];
-            sum = uhost_multiply_by_quantized_multiplier(sum, multiplier[0], shift[0]);
-            *output++ = (int8_t)(uhost_clamp(sum, -131, 124) + 3);
+        for (int32_t i = 0; i < 33; ++i) {
+            const int32_t x0 = input[i];
+            int32_t w;
+
+            w = filter[i];
+            sum00 += x0 * w;
+            w = filter[i + 33];
+            sum01 += x0 * w;
+            w = filter[i + 66];
+            sum02 += x0 * w;
+            w = filter[i + 99];
+            sum03 += x0 * w;
+            w = filter[i + 132];
+            sum04 += x0 * w;
         }
-        input += 33;
+
+        const int32_t sums[5] = {sum00, sum01, sum02, sum03, sum04};
+
+        for (int32_t i = 0; i < 5; ++i) {
+            output[channel + i] = (int8_t)uhost_clamp(
+                uhost_scale(sums[i], multiplier[0], shift[0], 3), -128, 127);
+        }
     }
 }
 
@@ -147,7 +181,7 @@ enum per_tensor_status per_tensor_run(void *memory)
     }
 
     /* 0: FULLY_CONNECTED -> 1x10, output */
-    fully_connected(
+    product_blocked(
         (const int8_t *)(arena + 0),
         fully_connected_weights,
         fully_connected_bias,
@@ -167,7 +201,7 @@ enum per_tensor_status per_tensor_run_operator(void *memory, uint32_t index)
     }
     switch (index) {
     case 0: /* FULLY_CONNECTED */
-        fully_connected(
+        product_blocked(
             (const int8_t *)(arena + 0),
             fully_connected_weights,
             fully_connected_bias,

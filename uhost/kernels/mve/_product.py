@@ -12,8 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uhost.ir.graph import BoundOperator
+from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Constant, KernelCall, Parameter
+from uhost.kernels.mve import _work as work
 from uhost.kernels.mve._channels import Channels, Integers
+from uhost.targets._work import Work
 
 STEP = 16
 """Bytes that one instruction multiplies."""
@@ -147,3 +150,37 @@ def product_call(
             *includes,
         ),
     )
+
+
+def product_cost(bound: BoundOperator[Any], call: KernelCall) -> Cost:
+    """Returns the cost of a kernel that multiplies pixels as they lie in memory."""
+    del bound
+    shared = {
+        "mve_product": code_bytes(call),
+        **({"mve_clamp": 40} if call.values["clamped"] else {}),
+    }
+    own = 48 if call.values["pixels"] % 2 and call.values["pixels"] > 1 else 20
+    return Cost(product_work(call) + clamp_work(call) + Work(load=2, alu=3, branch=1), own, shared)
+
+
+def product_work(call: KernelCall) -> Work:
+    """Returns the work of a line of pixels: one product, or two where their number is odd."""
+    p = call.values
+    shape = {"positive": "positive" in p["suffix"]}
+    if p["pixels"] == 1:
+        return work.vector(p["channels"], p["depth"], **shape)
+    total = work.product(p["pixels"] // 2, p["channels"], p["depth"], **shape)
+    if p["pixels"] % 2:
+        total += work.product(1, p["channels"], p["depth"], **shape)
+        total += Work(load=2, alu=4, branch=1, store_many=1, load_many=1, words=8)
+    return total
+
+
+def clamp_work(call: KernelCall) -> Work:
+    """Returns the work of the clamp behind all products, none where there is no clamp."""
+    return work.clamp(call.values["outputs_in_all"]) if call.values["clamped"] else Work()
+
+
+def code_bytes(call: KernelCall) -> int:
+    """Returns the size of the product that a call uses."""
+    return 740 if call.values["pixels"] == 1 else 330 if "_short" in call.values["suffix"] else 760

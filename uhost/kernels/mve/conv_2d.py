@@ -6,11 +6,21 @@ from dataclasses import replace
 from typing import Any
 
 from uhost.ir.graph import BoundOperator
+from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.mve import _work as work
 from uhost.kernels.mve._channels import Channels, fold, why_not_int8
 from uhost.kernels.mve._lines import Lines, image_lines
-from uhost.kernels.mve._product import STEP, product_call, why_not_product
+from uhost.kernels.mve._product import (
+    STEP,
+    clamp_work,
+    code_bytes,
+    product_call,
+    product_work,
+    why_not_product,
+)
 from uhost.ops.conv_2d import Conv2DAttributes, window_axes
+from uhost.targets._work import Work
 
 _OFFSET_LIMIT = 1 << 16
 _BYTE_LIMIT = 1 << 8
@@ -113,4 +123,24 @@ def spread_offsets(depth: int, position_bytes: int, *, contiguous: bool) -> tupl
     return offsets if offsets[-1] < _BYTE_LIMIT else ()
 
 
-KERNEL = Kernel("conv_2d", _supports, _lower, features=("mve",))
+def _cost(bound: BoundOperator[Conv2DAttributes], call: KernelCall) -> Cost:
+    del bound
+    p = call.values
+    shared = {"mve_product": code_bytes(call), **({"mve_clamp": 40} if p["clamped"] else {})}
+    outputs = p["outputs"]
+    total = outputs * product_work(call) + clamp_work(call)
+    if p["direct"]:
+        return Cost(total + outputs * Work(alu=5, load=2, branch=1) + Work(alu=8), 52, shared)
+    depth = p["input_depth"]
+    if p["spread"]:
+        copy = work.spread_pixels(p["length"] * depth, STEP // depth * depth)
+    else:
+        copy = work.copy_pixels(p["length"], depth)
+    total += outputs * p["window"][0] * (copy + Work(alu=8, branch=2, load=1))
+    if p["padded"]:
+        total += work.fill(p["line_bytes"] + p["padding_bytes"])
+    total += outputs * Work(alu=8, load=4, branch=1) + work.INLINE_LOOP
+    return Cost(total, 144, {**shared, "mve_lines": 48 if p["spread"] else 106})
+
+
+KERNEL = Kernel("conv_2d", _supports, _lower, features=("mve",), cost=_cost)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.mve._channels import fold, why_not_int8
-from uhost.kernels.mve._product import pointwise_call, why_not_product
+from uhost.kernels.mve._product import pointwise_call, product_cost, why_not_product
 from uhost.ops._op import Padding2D
 from uhost.ops.conv_2d import Conv2DAttributes
 
@@ -28,4 +28,4 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
     return pointwise_call("conv_2d_pointwise", bound, fold(bound))
 
 
-KERNEL = Kernel("conv_2d", _supports, _lower, features=("mve",))
+KERNEL = Kernel("conv_2d", _supports, _lower, features=("mve",), cost=product_cost)

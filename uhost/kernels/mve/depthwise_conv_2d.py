@@ -5,17 +5,21 @@ The window of an output, and that of the output below it, lie in the same 16 byt
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uhost.ir.graph import BoundOperator
+from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
+from uhost.kernels.mve import _work as work
 from uhost.kernels.mve._channels import Channels, fold, why_not_int8
 from uhost.kernels.mve._lines import Lines, image_lines
 from uhost.kernels.mve._product import STEP
 from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes, window_axes
+from uhost.targets._work import Work
 
 _GROUP = 8
 """Channels whose bytes are loaded at once."""
@@ -145,4 +149,41 @@ def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel("depthwise_conv_2d", _supports, _lower, features=("mve",))
+def _lines_work(p: Mapping[str, Any], channels: int, *, has_second: bool) -> Work:
+    """Returns one call of the assembler: two lines of `channels` channels."""
+    tile = Work(vector_load=4, vector_multiply=8, vector_alu=4 + 3, alu=1, branch=1)
+    tile += work.requantized(2, positive=p["positive"]) + work.PREDICATED_STORE
+    tile += Work(alu=work.adds(4 * p["pitch"]) + work.adds(4 * p["output_steps"][1]))
+    begin = Work(load_many=2, words=4, vector_load=1, load=3, alu=3, store=1, vector_alu=2)
+    begin += Work(alu=1, vector_alu=1, untaken=1) if has_second else Work(branch=1)
+    end = Work(load=1, store=1, load_many=1, store_many=1, words=4, branch=1)
+    end += Work(alu=2 + work.adds(p["plane_bytes"]))
+    prologue = Work(store_many=3, words=30, load=1, alu=5, vector_alu=5)
+    prologue += Work(vector_multiply=2, multiply=1)
+    tiles: int = -(-p["outputs"][1] // _TILE)
+    return prologue + channels * (begin + tiles * tile + end) + Work(alu=1, load_many=2, words=25)
+
+
+def _cost(bound: BoundOperator[DepthwiseConv2DAttributes], call: KernelCall) -> Cost:
+    del bound
+    p = call.values
+    pairs, odd = divmod(p["outputs"][0], 2)
+    whole, rest = divmod(p["channels"], _GROUP)
+    row = work.split_channels(p["length"]) + Work(alu=8, branch=2, store_many=2, words=4)
+    group = p["rows"] * row + Work(alu=12, branch=2, load=2, store=2)
+    total = work.fill(p["scratch_bytes"])
+    for has_second, times in ((True, pairs), (False, odd)):
+        if whole:
+            lines = group + _lines_work(p, _GROUP, has_second=has_second)
+            total += times * whole * lines
+        if rest:
+            total += times * (group + _lines_work(p, rest, has_second=has_second))
+    total += (pairs + odd) * Work(alu=4, branch=1, load=2) + work.INLINE_LOOP
+    if p["clamped"]:
+        total += work.clamp(p["outputs_in_all"])
+    groups = (1 if whole else 0) + (1 if rest else 0)
+    shared = {"mve_planes": 100, **({"mve_clamp": 40} if p["clamped"] else {})}
+    return Cost(total, 370 + 120 * groups, shared)
+
+
+KERNEL = Kernel("depthwise_conv_2d", _supports, _lower, features=("mve",), cost=_cost)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.mve._channels import fold, why_not_int8
-from uhost.kernels.mve._product import pointwise_call, why_not_product
+from uhost.kernels.mve._product import pointwise_call, product_cost, why_not_product
 from uhost.ops.fully_connected import FullyConnectedAttributes
 
 
@@ -17,4 +17,4 @@ def _lower(bound: BoundOperator[FullyConnectedAttributes]) -> KernelCall:
     return pointwise_call("fully_connected", bound, fold(bound))
 
 
-KERNEL = Kernel("fully_connected", _supports, _lower, features=("mve",))
+KERNEL = Kernel("fully_connected", _supports, _lower, features=("mve",), cost=product_cost)
