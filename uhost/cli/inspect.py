@@ -10,8 +10,9 @@ import click
 
 from uhost.cli._console import show
 from uhost.cli._options import board_option, json_option, model_argument
+from uhost.cli._variants import choice_options, chosen_for, variant_records, variant_tables
 from uhost.cli._work import loaded
-from uhost.errors import UnsupportedOperatorError
+from uhost.errors import ConfigError, UnsupportedOperatorError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -24,8 +25,23 @@ if TYPE_CHECKING:
 @click.command()
 @model_argument
 @board_option
+@click.option(
+    "--variants",
+    is_flag=True,
+    help="With --board: every kernel that each operator can have, what it takes, and why it "
+    "was not taken.",
+)
+@choice_options
 @json_option
-def command(model: str | None, board: str | None, as_json: bool) -> None:
+def command(
+    model: str | None,
+    board: str | None,
+    variants: bool,
+    optimize: str,
+    flash_limit: str | None,
+    ram_limit: str | None,
+    as_json: bool,
+) -> None:
     """Show MODEL's operators, shapes, MACs, weights and quantisation.
 
     With --board, after the passes: the target and the kernel that each operator gets, why
@@ -33,13 +49,15 @@ def command(model: str | None, board: str | None, as_json: bool) -> None:
     with operators that uhost lacks is shown as its file has it, with the reason for each of
     them (exit code 3).
 
-    Example: uhost inspect kws.tflite --board stm32f746
+    Example: uhost inspect kws.tflite --board stm32f746 --variants
     """
     from uhost import driver
     from uhost.config.board import load_board
     from uhost.kernels._partition import asked
     from uhost.report.records import results_json
 
+    if variants and board is None:
+        raise ConfigError("--variants is about a board's kernels", fix="add --board NAME")
     try:
         [source] = loaded([model] if model else [])
     except UnsupportedOperatorError as error:
@@ -51,7 +69,7 @@ def command(model: str | None, board: str | None, as_json: bool) -> None:
     if board is None:
         record = _record(source.graph, len(source.content))
     else:
-        config = driver.configure(load_board(board))
+        config = chosen_for(driver.configure(load_board(board)), optimize, flash_limit, ram_limit)
         [lowered] = driver.lower_models([source.graph], config)
         record = _record(lowered.graph, len(source.content))
         record |= {
@@ -59,6 +77,8 @@ def command(model: str | None, board: str | None, as_json: bool) -> None:
             "order": [{"target": t.kind, "libraries": t.libraries} for t in asked(config.targets)],
         }
         _add_placement(record, lowered)
+        if variants:
+            record["variants"] = variant_records(lowered)
     if as_json:
         click.echo(results_json([record]))
     else:
@@ -182,11 +202,14 @@ def _show(record: dict[str, Any]) -> None:
         for port in record[what]:
             ports.add_row(what[:-1], port["name"], _text(port), _quantization(port))
     show(ports, "", _operators(record))
-    if "board" in record:
+    if "variants" in record:
+        show("", *variant_tables(record["variants"]))
+    elif "board" in record:
         order = (f"{one['target']} ({', '.join(one['libraries'])})" for one in record["order"])
         show(
             "",
-            f"Asked in order: {', '.join(order)}. The first that takes an operator gets it.",
+            f"Asked in order: {', '.join(order)}. The first target that takes an operator gets it, "
+            "there the kernel that is best for the whole; --variants shows all.",
             *_passed_over(record),
             "",
             f"Arena {kib(record['arena_bytes'])}, lower bound "

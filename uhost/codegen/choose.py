@@ -31,6 +31,9 @@ RUN_BYTES = 160
 CALL_BYTES = 25
 """Code of the calls of one operator in them."""
 
+FUNCTION_BYTES = 16
+"""What a kernel's function takes besides its code: shapes that it passes on, alignment."""
+
 UNSTATED_BYTES = 400
 """What is counted for the code of a kernel that states no cost."""
 
@@ -42,6 +45,9 @@ class Limits:
     flash_bytes: int | None = None
     arena_bytes: int | None = None
 
+
+CONSTANT = "constant"
+"""Marks arrays among the things that share flash."""
 
 RESERVE = 100
 """One part in so many of the flash limit is kept free for what costs are off."""
@@ -79,6 +85,51 @@ def lower_module(
     if limits.arena_bytes is None or arena_bytes(made, config.executor) <= limits.arena_bytes:
         return made
     return kernels.lower(pool, limits)
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What the kernels chosen for some models say they take, with what calls them.
+
+    `cycles` and `instructions` lack those of kernels that state no cost.
+    """
+
+    cycles: int
+    instructions: int
+    code_bytes: int
+    constant_bytes: int
+
+    @property
+    def flash_bytes(self) -> int:
+        """Code and constants."""
+        return self.code_bytes + self.constant_bytes
+
+
+def stated(models: Sequence[Lowered]) -> Stated:
+    """Returns what the kernels of models take together, shared code and constants once."""
+    needs: dict[Hashable, int] = {}
+    variants: list[Variant] = []
+    for model in models:
+        for operator in model.graph.operators:
+            selection = model.selections.get(operator.name)
+            if selection is not None:
+                variants.append(selection.variant)
+                option = _option(model.graph.bind(operator), selection.variant, True)
+                for key, size in option.needs.items():
+                    needs[key] = max(size, needs.get(key, 0))
+    constants = sum(
+        size for key, size in needs.items() if isinstance(key, tuple) and key[0] == CONSTANT
+    )
+    return Stated(
+        cycles=sum(one.cycles or 0 for one in variants),
+        instructions=sum(one.cost.work.instructions for one in variants if one.cost),
+        code_bytes=sum(needs.values()) - constants + _fixed_bytes(len(models), len(variants)),
+        constant_bytes=constants,
+    )
+
+
+def _fixed_bytes(models: int, calls: int) -> int:
+    return RUN_BYTES * models + CALL_BYTES * calls
 
 
 def _limits(config: CompilationConfig, pool: Pool | None) -> Limits:
@@ -131,7 +182,7 @@ class Kernels:
             for by_name in [{operator.name: operator for operator in graph.operators}]
         ]
         calls = sum(len(found) for found in self._offers)
-        self._fixed_bytes = RUN_BYTES * len(graphs) + CALL_BYTES * calls
+        self._fixed_bytes = _fixed_bytes(len(graphs), calls)
 
     def lower(self, pool: Pool, limits: Limits) -> list[Lowered]:
         """Returns the graphs with the best kernels that the limits allow; arenas are in `pool`.
@@ -303,12 +354,13 @@ def _option(bound: BoundOperator[Any], variant: Variant, with_constants: bool) -
     """Returns what the choice knows of a variant."""
     cost, call = variant.cost, variant.call
     needs: dict[Hashable, int] = {
-        ("function", call.function_key): cost.code_bytes if cost else UNSTATED_BYTES
+        ("function", call.function_key): FUNCTION_BYTES
+        + (cost.code_bytes if cost else UNSTATED_BYTES)
     }
     for name, size in (cost.shared_bytes if cost else {}).items():
         needs["piece", name] = size
     if with_constants:
         for constant in constants_of(bound, call):
             kind, content = key_of(constant.values)
-            needs["constant", kind, hashlib.sha256(content).digest()] = len(content)
+            needs[CONSTANT, kind, hashlib.sha256(content).digest()] = len(content)
     return Option(variant.cycles or 0, needs)

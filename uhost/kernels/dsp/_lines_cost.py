@@ -108,8 +108,10 @@ def _bringing(call: KernelCall, y: int, channels: int) -> Work:
     """Returns the work of bringing input line `y` of some channels into the ring."""
     values = call.values
     if not 0 <= y < values["lines"]:
-        return Work(alu=10, branch=3) + (_WORD * values["line_words"] + Work(alu=5)) * channels
-    length, odd = values["length"], values["before"][1] % 2
+        words: int = values["line_words"]
+        return Work(alu=10, branch=3) + (_WORD * words + Work(alu=5)) * channels
+    length: int = values["length"]
+    odd: int = values["before"][1] % 2
     if channels < 4:
         pixel = Work(alu=14, load=2, store=1, branch=1)
         return Work(alu=14, branch=3) + (pixel * length + Work(alu=6, branch=1)) * channels
@@ -124,7 +126,7 @@ def _ring(call: KernelCall, outputs: Work, per_line: Work) -> Work:
     """Returns the work over all lines and groups; `outputs` are one channel's of one line."""
     values = call.values
     total, rest = values["channels"], values["channels"] % 4
-    work = _SAVED + _WORD * values["window_words"]
+    work: Work = _SAVED + _WORD * values["window_words"]
     for channels, groups in ((4, total // 4), (rest, int(rest > 0))):
         if not groups:
             continue
@@ -139,10 +141,10 @@ def _ring(call: KernelCall, outputs: Work, per_line: Work) -> Work:
 def _ring_bytes(call: KernelCall, group: int) -> int:
     """Returns the code of the loops over groups, of whole ones and of the rest."""
     values = call.values
-    odd = values["before"][1] % 2
+    odd: int = values["before"][1] % 2
     singles = odd + (values["length"] - odd) % 2
-    whole = (group + 75 * singles) * (values["channels"] >= 4)
-    return 60 + whole + group * (values["channels"] % 4 > 0)
+    whole: int = (group + 75 * singles) * (values["channels"] >= 4)
+    return 60 + whole + group * bool(values["channels"] % 4)
 
 
 ROUTINE_BYTES = {1: 252, 2: 260}
@@ -178,8 +180,16 @@ def ring_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
     values = call.values
     rows, columns = values["window"]
     pairs = (columns + 1) // 2
-    row = Work(load=2, multiply=1) * pairs + Work(alu=9, branch=1)
-    one = row * rows + Work(multiply=1, alu=12, load=4, store=1, branch=1)
+    row = Work(load=2, multiply=1) * pairs
+    one = Work(multiply=1, load=4, store=1, branch=1)
+    if values["outputs"][0] == 1 or values["stride"][0] % rows == 0:
+        # The window begins at the same place of the ring for every line: GCC knows which.
+        row += Work(alu=2, branch=1) if rows > 3 else Work()
+        one += Work(alu=3)
+    else:
+        row += Work(alu=9, branch=1)
+        one += Work(alu=12)
+    one += row * rows
     line = one * values["outputs"][1] + Work(alu=12, load=4, branch=1)
     work = _ring(call, line, Work(alu=14, multiply=1, load=4, store=2, branch=2))
     clamp, shared = _clamped(call)

@@ -77,9 +77,10 @@ def multiplying(call: KernelCall, pixels: int, tile: int = 0) -> Work:
 
 def multiplying_bytes(call: KernelCall, pixels: int) -> int:
     """Returns the code of these calls."""
-    rest = call.values["channels"] % 4
-    calls = (call.values["channels"] >= 4) + (rest > 0)
-    return 16 * calls + 8 * pixels * (rest + 1) // 2 * (rest > 0) + 16 * call.values["clamped"]
+    rest: int = call.values["channels"] % 4
+    clamped: bool = call.values["clamped"]
+    calls: int = (call.values["channels"] >= 4) + (rest > 0)
+    return 16 * calls + 8 * pixels * (rest + 1) // 2 * (rest > 0) + 16 * clamped
 
 
 def tile_bytes(call: KernelCall, tiles: tuple[int, ...]) -> dict[str, int]:

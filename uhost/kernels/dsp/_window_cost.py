@@ -50,14 +50,16 @@ def _places(call: KernelCall) -> Iterator[tuple[int, int]]:
 
 def _run(call: KernelCall, y: int, x: int) -> Work:
     """Returns the work of finding the run at row y and column x, `uhost_dsp_run` in line."""
-    (height, width), taps, depth = call.values["size"], call.values["taps"], call.values["depth"]
+    height, width = call.values["size"]
+    taps: int = call.values["taps"]
+    depth: int = call.values["depth"]
     if not call.values["padded"]:
         return Work(alu=1)
     if y < 0 or y >= height or x >= width or x <= -taps:
         return Work(alu=3, branch=2, untaken=1)
     if x >= 0 and x + taps <= width:
         return Work(alu=4, branch=2, untaken=2)
-    outside = max(-x, 0), max(x + taps - width, 0)
+    outside = max(-x, 0), max(x + taps - int(width), 0)
     inside = taps - sum(outside)
     patch = Work(alu=22, load=4, multiply=4, load_many=2, store_many=1, words=12, branch=3)
     patch += Work(load=1, store=1, alu=1, branch=1) * (outside[0] * depth)
@@ -161,10 +163,10 @@ def gathered_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
         work += Work(alu=4, store=1, branch=1) * pixels
     gather = gathering(rows, run) + CALL
     work += (gather + multiplying(call, 2) + Work(alu=3, load=1, branch=1)) * (pixels // 2)
-    code = 100 + multiplying_bytes(call, 2) + 110 * values["padded"]
+    code = 90 + multiplying_bytes(call, 2) + 110 * values["padded"]
     if pixels % 2:
         work += gather + multiplying(call, 1, 2) + Work(alu=6, store=4)
-        code += 60 + multiplying_bytes(call, 1) + 60 * values["padded"]
+        code += 40 + multiplying_bytes(call, 1) + 30 * values["padded"]
     shared = tile_bytes(call, (2,))
     name = next(one for one in call.includes if one.startswith("dsp_gather:"))
     shared[name] = _gather_bytes(rows, run)

@@ -46,7 +46,8 @@ def multiplying_tiles(depth: int, channels: int, rounds: int, *, rectified: bool
 
 def _bringing(call: KernelCall, x: int) -> Work:
     """Returns the work of bringing the columns from `x` on into half the ring."""
-    depth, width = call.values["depth"], call.values["size"][1]
+    depth: int = call.values["depth"]
+    width: int = call.values["size"][1]
     inside = max(min(x + 4, width) - max(x, 0), 0)
     work = Work(alu=12, load=4, store=4, load_many=1, store_many=1, words=18)
     work += Work(alu=5, branch=3) * 4
@@ -81,4 +82,4 @@ def winograd_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
     if values["clamped"]:
         work += clamping(rows * columns * channels)
         shared["dsp_clamp"] = CLAMP_BYTES
-    return Cost(work, 160 + 10 * min(rounds, 8) + 20 * values["clamped"], shared)
+    return Cost(work, 150 + 4 * min(rounds, 8) + 20 * values["clamped"], shared)
