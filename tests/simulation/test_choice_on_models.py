@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from uhost import driver
-from uhost.codegen.choose import stated
 from uhost.codegen.lowered import Lowered
+from uhost.codegen.stated import stated
 from uhost.config.board import load_board
 from uhost.errors import OutOfMemoryError
 from uhost.runtime.compiled import Built, Compiled

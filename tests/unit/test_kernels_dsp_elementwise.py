@@ -119,7 +119,10 @@ IMAGE = (1, 4, 4, 8)
         (pool("average_pool_2d", (2, 4, 4, 8), (2, 2)), "batch of 2"),
         (pool("average_pool_2d", IMAGE, (2, 2), padding=Padding2D(1)), "padding"),
         (pool("average_pool_2d", (1, 17, 17, 8), (17, 17)), "windows of more than 256 pixels"),
-        (pool("average_pool_2d", IMAGE, (1, 2)), "windows of one or two pixels"),
+        (
+            pool("average_pool_2d", IMAGE, (1, 2)),
+            "a window whose mean takes more than one multiplication",
+        ),
         (pool("max_pool_2d", (1, 4, 4, 3), (2, 2)), "fewer than 4 channels"),
         (pool("max_pool_2d", IMAGE, (2, 2), padding=Padding2D(0, 0, 1, 1)), "padding"),
         # 50 and 31 seventieths have sums halfway between integers, whose ties differ by sign.

@@ -2,65 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
-
-import click
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from uhost.codegen.lowered import Lowered
-    from uhost.config.compilation import CompilationConfig
     from uhost.ir.graph import BoundOperator
     from uhost.kernels._partition import Variant
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 TAKEN = "taken"
 
 
-def choice_options(function: F) -> F:
-    """Adds `--optimize`, `--flash-limit` and `--ram-limit`, for a verb without a project."""
-    for what, of in (("ram", "arena"), ("flash", "code and constants")):
-        function = click.option(
-            f"--{what}-limit",
-            metavar="SIZE",
-            help=f"Most {what} of the model's {of}: 65536, 64k, 256KiB. Default: the board's.",
-        )(function)
-    return click.option(
-        "--optimize",
-        type=click.Choice(["speed", "balanced", "size"]),
-        default="speed",
-        help="What kernels are chosen for. Default: speed.",
-    )(function)
-
-
-def chosen_for(
-    config: CompilationConfig, optimize: str, flash_limit: str | None, ram_limit: str | None
-) -> CompilationConfig:
-    """Returns a configuration with what the options of the choice say."""
-    from uhost.config._sizes import parse_size
-    from uhost.config.compilation import Optimize
-
-    assert optimize in get_args(Optimize)
-    limits = (
-        parse_size(text, f"command line, --{what}-limit") if text else None
-        for what, text in (("flash", flash_limit), ("ram", ram_limit))
-    )
-    flash_bytes, ram_bytes = limits
-    return replace(
-        config,
-        optimize=cast("Optimize", optimize),
-        flash_limit_bytes=flash_bytes,
-        ram_limit_bytes=ram_bytes,
-    )
-
-
 def variant_records(lowered: Lowered) -> dict[str, Any]:
     """Returns operator → its kernels, the one taken first, and what all those taken need."""
-    from uhost.codegen.choose import stated
+    from uhost.codegen.stated import stated
 
     operators = []
     for bound in lowered.graph.bound_operators():

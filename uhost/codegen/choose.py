@@ -8,34 +8,23 @@ largest scratch at its peak is exchanged, until it fits or nothing is left to ex
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from uhost.codegen._reasons import Reasons
-from uhost.codegen.lowered import Lowered, arena_bytes, constants_of, key_of
+from uhost.codegen.lowered import Lowered, arena_bytes
+from uhost.codegen.stated import fixed_bytes, option_of
 from uhost.config.compilation import CompilationConfig, Pool
 from uhost.errors import OutOfMemoryError
-from uhost.ir.graph import BoundOperator, Graph
+from uhost.ir.graph import Graph
 from uhost.ir.printer import short_name
 from uhost.kernels._choice import Aim, Choice, Option, choose
-from uhost.kernels._partition import Offer, Variant, offers
+from uhost.kernels._kernel import KernelCall
+from uhost.kernels._partition import Offer, offers
 from uhost.planner import plan_memory, view_operators
-from uhost.planner.plan import MemoryPlan
+from uhost.planner.overlaps import overlaps_of
+from uhost.planner.plan import MemoryPlan, shared_bytes
 from uhost.planner.pools import by_room, has_room
-
-RUN_BYTES = 160
-"""Code of a model's run functions, without the calls."""
-
-CALL_BYTES = 25
-"""Code of the calls of one operator in them."""
-
-FUNCTION_BYTES = 16
-"""What a kernel's function takes besides its code: shapes that it passes on, alignment."""
-
-UNSTATED_BYTES = 400
-"""What is counted for the code of a kernel that states no cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +34,6 @@ class Limits:
     flash_bytes: int | None = None
     arena_bytes: int | None = None
 
-
-CONSTANT = "constant"
-"""Marks arrays among the things that share flash."""
 
 RESERVE = 100
 """One part in so many of the flash limit is kept free for what costs are off."""
@@ -85,51 +71,6 @@ def lower_module(
     if limits.arena_bytes is None or arena_bytes(made, config.executor) <= limits.arena_bytes:
         return made
     return kernels.lower(pool, limits)
-
-
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """What the kernels chosen for some models say they take, with what calls them.
-
-    `cycles` and `instructions` lack those of kernels that state no cost.
-    """
-
-    cycles: int
-    instructions: int
-    code_bytes: int
-    constant_bytes: int
-
-    @property
-    def flash_bytes(self) -> int:
-        """Code and constants."""
-        return self.code_bytes + self.constant_bytes
-
-
-def stated(models: Sequence[Lowered]) -> Stated:
-    """Returns what the kernels of models take together, shared code and constants once."""
-    needs: dict[Hashable, int] = {}
-    variants: list[Variant] = []
-    for model in models:
-        for operator in model.graph.operators:
-            selection = model.selections.get(operator.name)
-            if selection is not None:
-                variants.append(selection.variant)
-                option = _option(model.graph.bind(operator), selection.variant, True)
-                for key, size in option.needs.items():
-                    needs[key] = max(size, needs.get(key, 0))
-    constants = sum(
-        size for key, size in needs.items() if isinstance(key, tuple) and key[0] == CONSTANT
-    )
-    return Stated(
-        cycles=sum(one.cycles or 0 for one in variants),
-        instructions=sum(one.cost.work.instructions for one in variants if one.cost),
-        code_bytes=sum(needs.values()) - constants + _fixed_bytes(len(models), len(variants)),
-        constant_bytes=constants,
-    )
-
-
-def _fixed_bytes(models: int, calls: int) -> int:
-    return RUN_BYTES * models + CALL_BYTES * calls
 
 
 def _limits(config: CompilationConfig, pool: Pool | None) -> Limits:
@@ -175,14 +116,14 @@ class Kernels:
         in_ram = not config.executor.link_params and config.executor.params_placement == "ram"
         self._options = [
             {
-                name: [_option(graph.bind(by_name[name]), one, not in_ram) for one in o.variants]
+                name: [option_of(graph.bind(by_name[name]), one, not in_ram) for one in o.variants]
                 for name, o in found.items()
             }
             for graph, found in zip(graphs, self._offers, strict=True)
             for by_name in [{operator.name: operator for operator in graph.operators}]
         ]
         calls = sum(len(found) for found in self._offers)
-        self._fixed_bytes = _fixed_bytes(len(graphs), calls)
+        self._fixed_bytes = fixed_bytes(len(graphs), calls)
 
     def lower(self, pool: Pool, limits: Limits) -> list[Lowered]:
         """Returns the graphs with the best kernels that the limits allow; arenas are in `pool`.
@@ -241,18 +182,25 @@ class Kernels:
         picks = tuple(places[i] for places, i in zip(allowed, found.picks, strict=True))
         return replace(found, picks=picks), aim
 
-    def _scratch(self, choice: Choice) -> list[dict[str, int]]:
-        scratch: list[dict[str, int]] = [{} for _ in self._graphs]
+    def _calls(self, choice: Choice) -> list[dict[str, KernelCall]]:
+        calls: list[dict[str, KernelCall]] = [{} for _ in self._graphs]
         for (g, name), pick in zip(self._keys(), choice.picks, strict=True):
-            scratch[g][name] = self._offers[g][name].variants[pick].call.scratch_bytes
-        return scratch
+            calls[g][name] = self._offers[g][name].variants[pick].call
+        return calls
 
     def _plans(self, choice: Choice, pool: Pool) -> list[MemoryPlan]:
-        return [self._plan(g, one, pool) for g, one in enumerate(self._scratch(choice))]
+        return [self._plan(g, one, pool) for g, one in enumerate(self._calls(choice))]
 
-    def _plan(self, g: int, scratch: Mapping[str, int], pool: Pool) -> MemoryPlan:
+    def _plan(self, g: int, calls: Mapping[str, KernelCall], pool: Pool) -> MemoryPlan:
+        scratch = {name: call.scratch_bytes for name, call in calls.items()}
+        overlaps = {
+            name: [(o.input, o.least, o.most) for o in call.overlaps]
+            for name, call in calls.items()
+        }
         alignment_bytes = self._config.executor.alignment_bytes
-        return plan_memory(self._graphs[g], self._views[g], scratch, pool, alignment_bytes)
+        return plan_memory(
+            self._graphs[g], self._views[g], scratch, pool, alignment_bytes, overlaps
+        )
 
     def _lowered(
         self, choice: Choice, plans: Sequence[MemoryPlan], reasons: Reasons | None = None
@@ -281,8 +229,30 @@ class Kernels:
                     -(-b.size_bytes // plan.alignment_bytes) * plan.alignment_bytes
                     for b in plan.live_at(step)
                 )
-                rooms[g, operator.name] = max(limits.arena_bytes - live, 0)
+                shared = self._most_shared(g, operator.name, plan)
+                rooms[g, operator.name] = max(limits.arena_bytes - live + shared, 0)
         return rooms
+
+    def _most_shared(self, g: int, name: str, plan: MemoryPlan) -> int:
+        """Returns the bytes that the operator's output can share with its inputs at most."""
+        offer = self._offers[g].get(name)
+        return max(
+            (
+                sum(
+                    shared_bytes(
+                        plan.blocks,
+                        overlaps_of(
+                            self._graphs[g],
+                            plan.views,
+                            plan.blocks,
+                            {name: [(o.input, o.least, o.most) for o in one.call.overlaps]},
+                        ),
+                    ).values()
+                )
+                for one in (offer.variants if offer else ())
+            ),
+            default=0,
+        )
 
     def _tighten(
         self,
@@ -296,9 +266,9 @@ class Kernels:
         A scratch is at the peak if it lives together with a block that ends over the limit.
         """
         peaks: list[tuple[bool, int, tuple[int, str]]] = []
-        scratch = self._scratch(choice)
+        calls = self._calls(choice)
         for g, name in self._keys():
-            size = scratch[g][name]
+            size = calls[g][name].scratch_bytes
             if size <= min(v.call.scratch_bytes for v in self._offers[g][name].variants):
                 continue
             plan = plans[g]
@@ -329,7 +299,10 @@ class Kernels:
 
     def _ram_error(self, pool: Pool, limit_bytes: int) -> OutOfMemoryError:
         least = [
-            {name: min(v.call.scratch_bytes for v in o.variants) for name, o in found.items()}
+            {
+                name: min((v.call for v in o.variants), key=lambda call: call.scratch_bytes)
+                for name, o in found.items()
+            }
             for found in self._offers
         ]
         plans = [self._plan(g, one, pool) for g, one in enumerate(least)]
@@ -348,19 +321,3 @@ class Kernels:
             where=self._models(),
             fix=f"give a limit of at least {smallest}, or a model with a smaller input",
         )
-
-
-def _option(bound: BoundOperator[Any], variant: Variant, with_constants: bool) -> Option:
-    """Returns what the choice knows of a variant."""
-    cost, call = variant.cost, variant.call
-    needs: dict[Hashable, int] = {
-        ("function", call.function_key): FUNCTION_BYTES
-        + (cost.code_bytes if cost else UNSTATED_BYTES)
-    }
-    for name, size in (cost.shared_bytes if cost else {}).items():
-        needs["piece", name] = size
-    if with_constants:
-        for constant in constants_of(bound, call):
-            kind, content = key_of(constant.values)
-            needs[CONSTANT, kind, hashlib.sha256(content).digest()] = len(content)
-    return Option(variant.cycles or 0, needs)
