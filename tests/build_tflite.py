@@ -43,6 +43,7 @@ OPTION_TABLES = {
     "FULLY_CONNECTED": "FullyConnectedOptions",
     "MAX_POOL_2D": "Pool2DOptions",
     "MEAN": "ReducerOptions",
+    "MUL": "MulOptions",
     "PAD": "PadOptions",
     "PADV2": "PadV2Options",
     "QUANTIZE": "QuantizeOptions",
@@ -196,7 +197,7 @@ def from_graph(graph: Graph) -> bytes:
     """Returns a `.tflite` file that computes what `graph` computes.
 
     Operands folded into attributes (shapes, paddings, axes) become constants again.
-    Raises `ValueError` for padding that the format's SAME and VALID cannot express.
+    Raises `ValueError` for an operator that is uint8 in its file, and for padding that the format's SAME and VALID cannot express.
     """
     tensors = dict(graph.tensors)
     nodes = []
@@ -216,6 +217,8 @@ def from_graph(graph: Graph) -> bytes:
 def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[str, Array]]]:
     """Returns builtin name, options and folded operands of `bound`."""
     at = bound.attributes
+    if getattr(at, "unsigned", False):
+        raise ValueError(f"{bound.name} is uint8 in its file")
     code = bound.kind.upper()
     options: dict[str, Any] = {}
     operands: list[tuple[str, Array]] = []
@@ -235,7 +238,7 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
     elif code == "PAD":
         pads = np.array([at.before, at.after], np.int32).T.copy()
         operands = [("paddings", pads)]
-        default = bound.output.zero_point if bound.output.dtype is DType.INT8 else 0
+        default = bound.output.zero_point if bound.output.dtype.size_bytes == 1 else 0
         if at.value != default:
             code = "PADV2"
             operands.append(("value", np.array([at.value], bound.output.dtype.numpy)))

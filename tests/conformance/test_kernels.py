@@ -53,14 +53,23 @@ def merged(kind: str) -> Graph:
     return graph
 
 
-def with_libraries(board: str, libraries: tuple[str, ...]) -> Board:
-    found = load_board(board)
-    return replace(found, target=replace(found.target, libraries=libraries))
-
-
-def check(kind: str, board: Board, runner: str, toolchain: Toolchain, folder: Path) -> None:
+def check(
+    kind: str,
+    board: Board,
+    runner: str,
+    toolchain: Toolchain,
+    folder: Path,
+    libraries: tuple[str, ...] = (),
+) -> None:
     graph = merged(kind)
-    compiled = driver.compile_models((Source(graph, kind, b""),), board)
+    config = driver.configure(board)
+    if libraries:
+        target = replace(config.targets[0], libraries=libraries)
+        config = replace(config, targets=(target,))
+    compiled = driver.compile_models((Source(graph, kind, b""),), board, config=config)
+    if libraries:
+        selections = compiled.models[0].lowered.selections.values()
+        assert {selection.library for selection in selections} <= set(libraries)
     built = Built(compiled, toolchain.build(compiled.artifact, board, folder), folder)
     lowered = compiled.models[0].lowered.graph
     where = replace(device(board.name, runner), board=board)
@@ -92,7 +101,8 @@ def test_reference_kernels_on_the_host_under_sanitizers(kind: str, tmp_path: Pat
 @pytest.mark.needs("arm_gcc")
 @pytest.mark.parametrize("kind", ALL)
 def test_reference_kernels_on_a_cortex_m7(kind: str, tmp_path: Path) -> None:
-    check(kind, with_libraries("stm32f746", ("reference",)), "unicorn", GCC, tmp_path)
+    board = load_board("stm32f746")
+    check(kind, board, "unicorn", GCC, tmp_path, libraries=("reference",))
 
 
 @pytest.mark.needs("arm_gcc")

@@ -30,6 +30,8 @@ def why_not(kind: str, example: Example) -> str:
         return "LiteRT has no convolution without a bias"
     if kind == "depthwise_conv_2d" and example.name == "int16_narrow":
         return "LiteRT and TFLite Micro read a 32-bit bias as 64-bit"
+    if kind == "mul" and dtypes[0] is DType.INT16:
+        return "LiteRT forms the factor in float32"
     if kind in ("relu", "relu6") and example.name in ("int8_double_factor", "int16_requantize"):
         return "LiteRT forms the factor in float32"
     if kind == "relu_n1_to_1" and dtypes[0] is DType.INT16:
@@ -38,8 +40,8 @@ def why_not(kind: str, example: Example) -> str:
         return "LiteRT ends the process"
     try:
         from_graph(graph)
-    except ValueError:
-        return "its padding is neither SAME nor VALID"
+    except ValueError as error:
+        return str(error)
     return ""
 
 

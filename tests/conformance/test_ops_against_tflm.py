@@ -27,8 +27,8 @@ def why_not(kind: str, example: Example) -> str:
     """Returns why TFLite Micro is no oracle for an example, or ""."""
     try:
         from_graph(example.graph)
-    except ValueError:
-        return "its padding is neither SAME nor VALID"
+    except ValueError as error:
+        return str(error)
     return DIFFERENCES.get((kind, example.name), "") or DIFFERENCES.get((kind, ""), "")
 
 

@@ -99,6 +99,10 @@ class CountingConnection:
     def counts(self) -> RunCounts | None:
         return None
 
+    @property
+    def why_uncounted(self) -> str:
+        return "nothing is executed"
+
     def close(self) -> None:
         """Holds nothing."""
 

@@ -23,14 +23,17 @@ TILE = Work(multiply=8, alu=2, load_many=2, words=4)
         ("cortex-m33+nodsp", Work(alu=3), 3),
         ("cortex-m0plus", Work(load=2, store=1, branch=1), 4 + 2 + 2),
         ("cortex-m0", Work(load=2, store=1, branch=1), 4 + 2 + 3),
-        # Two words a cycle, then eight on the one MAC pipe, with the ALU's beside them.
-        ("cortex-m7", TILE, 2 + 8),
-        # Sixteen instructions with every other one in a pair.
-        ("cortex-m7", Work(alu=8, load=8), 12),
+        # Two words a cycle alone, then ten instructions of which a fifth finds a partner.
+        ("cortex-m7", TILE, 2 + 9),
+        ("cortex-m7", Work(alu=10, load=10), 18),
+        # The one MAC pipe is the limit.
+        ("cortex-m7", Work(multiply=20, alu=2), 20),
         ("cortex-m7", Work(divide=1), 7),
-        # Six loads and eight products, two beats each, in two pipes that overlap.
-        ("cortex-m55", Work(vector_load=6, vector_multiply=8), 16),
-        ("cortex-m55", Work(vector_load=2, vector_alu=2, vector_multiply=2, alu=1), 1 + 6),
+        # Sixty loads and eighty products, two beats each, in two pipes that overlap at times.
+        ("cortex-m55", Work(vector_load=60, vector_multiply=80), 160 * 145 // 100),
+        ("cortex-m55", Work(vector_load=20, vector_alu=20, vector_multiply=20, alu=1), 1 + 87),
+        # A branch and the end of a low-overhead loop, which costs nothing.
+        ("cortex-m55", Work(branch=2, untaken=1), 4 + 1),
     ],
 )
 def test_estimate(cpu: str, work: Work, cycles: int) -> None:
@@ -43,7 +46,7 @@ def test_work_adds_up() -> None:
     for cpu in ("cortex-m0plus", "cortex-m4", "cortex-m7", "cortex-m55"):
         model = cycle_model(cpu)
         assert model is not None
-        assert model.estimate(1000 * TILE) == 1000 * model.estimate(TILE)
+        assert abs(model.estimate(1000 * TILE) / (1000 * model.estimate(TILE)) - 1) < 0.1
         assert model.estimate(Work()) == 0
 
 

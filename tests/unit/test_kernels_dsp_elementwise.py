@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from bare_kernels import BareKernels
 from numpy.typing import NDArray
-from random_elementwise import ELEMENTWISE, add, pool, random_elementwise, tensor
+from random_elementwise import ELEMENTWISE, add, mul, pool, random_elementwise, tensor
 from random_layers import random_calls
 from weighted_layers import Layer
 
@@ -70,6 +70,32 @@ def test_every_pair_of_elements_is_added_right(
     assert result.instructions < 7.5 * (1 << 16)
 
 
+@pytest.mark.parametrize(
+    ("bound", "reason"),
+    [
+        (mul(((4, 1), (4, 6))), "broadcasting other than over leading dimensions"),
+        (mul(((1,), (4, 6))), "fewer than four elements that repeat"),
+        (mul(((8,), (8,)), (0.9, 0.8, 0.5)), "an output factor of 0.5 or more, or of 0"),
+        (mul(((8,), (8,)), (1e-4, 1e-4, 1.0)), "an output factor below 2^-22"),
+        (mul(((1, 1, 1, 8), (1, 3, 3, 8))), ""),
+    ],
+)
+def test_products_that_are_taken(bound: Layer, reason: str) -> None:
+    assert library("dsp")["mul"].supports(bound) == reason
+
+
+@pytest.mark.needs("arm_gcc")
+def test_every_pair_of_elements_is_multiplied_right(tmp_path: Path) -> None:
+    bound = mul(((1, 1 << 16), (1, 1 << 16)), (0.05, 0.031, 0.4), (3, -128, 5))
+    call = library("dsp")["mul"].lower(bound)
+    values = np.arange(-128, 128, dtype=np.int8)
+    pairs = [side.reshape(1, -1) for side in np.meshgrid(values, values)]
+    kernels = BareKernels([call], "arm_gcc", tmp_path)
+    result = kernels.run(call, pairs, bound.output.size_bytes)
+    assert np.array_equal(result.output, expected(bound, pairs))
+    assert result.instructions < 8.6 * (1 << 16)
+
+
 def test_both_forms_of_addition_are_used() -> None:
     rng = np.random.default_rng(5)
     forms = [add_form(random_elementwise("add", rng)) for _ in range(40)]
@@ -93,7 +119,10 @@ IMAGE = (1, 4, 4, 8)
         (pool("average_pool_2d", (2, 4, 4, 8), (2, 2)), "batch of 2"),
         (pool("average_pool_2d", IMAGE, (2, 2), padding=Padding2D(1)), "padding"),
         (pool("average_pool_2d", (1, 17, 17, 8), (17, 17)), "windows of more than 256 pixels"),
-        (pool("average_pool_2d", IMAGE, (1, 2)), "windows of one or two pixels"),
+        (
+            pool("average_pool_2d", IMAGE, (1, 2)),
+            "a window whose mean takes more than one multiplication",
+        ),
         (pool("max_pool_2d", (1, 4, 4, 3), (2, 2)), "fewer than 4 channels"),
         (pool("max_pool_2d", IMAGE, (2, 2), padding=Padding2D(0, 0, 1, 1)), "padding"),
         # 50 and 31 seventieths have sums halfway between integers, whose ties differ by sign.

@@ -261,6 +261,7 @@ class Node:
     outputs: tuple[Tensor, ...]
     options: Any
     index: int = 7
+    from_uint8: bool = False
 
 
 def table(name: str, **fields: int) -> Any:

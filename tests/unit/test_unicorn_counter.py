@@ -206,3 +206,22 @@ def test_cache_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("UHOST_CACHE", str(tmp_path / "file"))
     assert _counter.compiled_library() is None
+
+
+@pytest.mark.parametrize("function", ["watched", "recursive", "looped"])
+def test_blocks_are_the_same_in_c_and_python(function: str) -> None:
+    found = []
+    for attach_to in KINDS.values():
+        device = simulate("counts")
+        symbol = device.image.symbols[function]
+        counter = attach_to(device.cpu.engine, symbol.address, symbol.address + symbol.size)
+        device.cpu.pause, device.cpu.resume = counter.pause, counter.resume
+        device.send(b"!")
+        counts = counter.counts()
+        assert counts is not None
+        assert counts.blocks is not None
+        found.append(counts.blocks)
+    assert found[0] == found[1]
+    loops = [block for block in found[0] if block.executed > 50]
+    assert all(block.executed > block.taken > 0 for block in loops)
+    assert {block.call for block in found[0]} == set(range(4 if function == "watched" else 1))

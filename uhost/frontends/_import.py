@@ -50,7 +50,8 @@ Declared: TypeAlias = Tensor | RefusedTensor
 class Node:
     """One operator of a model file; a `SourceNode` once its tensors are known to be sound.
 
-    `operator` is its name in the format, `place` says where it is in the file.
+    `operator` is its name in the format, `place` says where it is in the file. With
+    `from_uint8` its int8 tensors are uint8 in the file (`uhost.frontends._uint8`).
     """
 
     index: int
@@ -59,6 +60,7 @@ class Node:
     declared_outputs: tuple[Declared, ...]
     options: Any
     place: str
+    from_uint8: bool = False
 
     @property
     def declared(self) -> tuple[Declared | None, ...]:
@@ -181,6 +183,8 @@ class _GraphUnderWay:
                 raise self._malformed(
                     f"tensor '{tensor.name}' is read before anything writes it", node.place
                 )
+        if node.from_uint8 and not kind.takes_uint8:
+            raise UnsupportedNodeError("uint8")
         with _contradictions(node):
             imported = importer(node)
         inputs = tuple(self._keep(tensor) for tensor in imported.inputs)

@@ -13,6 +13,7 @@ from uhost.errors import MalformedModelError, ModelError
 from uhost.frontends._flatbuffer import DAMAGED, Flatbuffer
 from uhost.frontends._import import Declared, Node, import_nodes
 from uhost.frontends._tflite_tensors import enum_names, integers, read_tensors, text
+from uhost.frontends._uint8 import recentre
 from uhost.ir.graph import Graph
 
 IDENTIFIER = b"TFL3"
@@ -67,14 +68,10 @@ class TfliteFrontend:
                 )
             return table.tensors[index]
 
-        return import_nodes(
-            name,
-            self.name,
-            [source.node(tensor) for source in sources],
-            [tensor(index, f"{place}, inputs") for index in inputs],
-            [tensor(index, f"{place}, outputs") for index in outputs],
-            table.dynamic,
-        )
+        entries = [tensor(index, f"{place}, inputs") for index in inputs]
+        exits = [tensor(index, f"{place}, outputs") for index in outputs]
+        nodes = recentre([source.node(tensor) for source in sources], entries, exits)
+        return import_nodes(name, self.name, nodes, entries, exits, table.dynamic)
 
 
 FRONTEND = TfliteFrontend()

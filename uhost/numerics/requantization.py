@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uhost.numerics.fixed_point import multiply_by_quantized_multiplier
+from uhost.solutions import remembered
 
 Integers = NDArray[np.int64]
 
@@ -95,6 +96,16 @@ class RectifiedForm:
     shift: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """A `RectifiedForm` as it is stored: arrays as their bytes."""
+
+    multipliers: bytes
+    addends: bytes
+    bias_changes: bytes
+    shift: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Steps:
     """Sums at which an output has to be reached (`at_least`) or not yet (`below`), and outputs.
@@ -114,10 +125,40 @@ def rectified_form(stairs: Staircase, left_shifts: Integers) -> RectifiedForm | 
     """Returns a g that equals f on every channel, or None if the search finds none.
 
     `left_shifts` is the j of every channel, 0 to 8. The largest S serves best, as M then
-    has the most bits; a few smaller ones are tried as well.
+    has the most bits; a few smaller ones are tried as well. Answers are remembered.
     """
     if stairs.zero_point > stairs.low or (stairs.multipliers < 0).any():
         return None
+    arrays = (
+        stairs.multipliers,
+        stairs.right_shifts,
+        stairs.lowest_sums,
+        stairs.highest_sums,
+        left_shifts,
+    )
+    question = (
+        (stairs.zero_point, stairs.low, stairs.high),
+        [np.ascontiguousarray(one, np.int64).tobytes() for one in arrays],
+    )
+
+    def solve() -> _Numbers | None:
+        form = _searched(stairs, left_shifts)
+        if form is None:
+            return None
+        columns = (form.multipliers, form.addends, form.bias_changes)
+        multipliers, addends, changes = (one.astype("<i8").tobytes() for one in columns)
+        return _Numbers(multipliers, addends, changes, form.shift)
+
+    found = remembered(rectified_form, question, _Numbers | None, solve)
+    if found is None:
+        return None
+    stored = (found.multipliers, found.addends, found.bias_changes)
+    multipliers, addends, changes = (np.frombuffer(one, "<i8").astype(np.int64) for one in stored)
+    return RectifiedForm(multipliers, addends, changes, found.shift)
+
+
+def _searched(stairs: Staircase, left_shifts: Integers) -> RectifiedForm | None:
+    """Returns what `rectified_form` promises, by the search."""
     reach = np.maximum(np.abs(stairs.lowest_sums), np.abs(stairs.highest_sums))
     if (reach << left_shifts >= _SUM_LIMIT).any():
         return None

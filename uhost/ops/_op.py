@@ -83,6 +83,10 @@ class SourceNode(Protocol):
     def options(self) -> Any:
         """The format's own options object for the node; None where the file has none."""
 
+    @property
+    def from_uint8(self) -> bool:
+        """True if the int8 tensors are uint8 in the file, where every number is 128 more."""
+
 
 class UnsupportedNodeError(Exception):
     """Raised by an importer or a check: the reason this node cannot be taken, in a few words."""
@@ -134,6 +138,10 @@ class OperatorKind(Generic[A]):
     input channel) and a bias. `is_expansion`: each output channel is made of the whole
     input by itself, with constants whose last axis counts output channels.
     `joins_channels`: the output's channels are those of the inputs, one after the other.
+
+    `takes_uint8`: on uint8 tensors it computes what it computes on int8 ones of numbers and zero
+    points less 128, by LiteRT's rules, given the attributes that its importer makes of a node
+    with `from_uint8`.
     """
 
     name: str
@@ -154,6 +162,7 @@ class OperatorKind(Generic[A]):
     is_contraction: Callable[[BoundOperator[A]], bool] = lambda bound: False
     is_expansion: Callable[[BoundOperator[A]], bool] = lambda bound: False
     joins_channels: Callable[[BoundOperator[A]], bool] = lambda bound: False
+    takes_uint8: bool = False
 
 
 OPERATORS: Registry[OperatorKind[Any]] = Registry("uhost.ops", "OPERATOR", "operator")

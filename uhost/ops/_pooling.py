@@ -32,12 +32,16 @@ from uhost.ops._window import Axis, axes, tflite_padding
 
 @dataclass(frozen=True, slots=True)
 class PoolAttributes(Attributes):
-    """Pairs are (rows, columns). Padded elements are left out of every window."""
+    """Pairs are (rows, columns). Padded elements are left out of every window.
+
+    `unsigned`: the file's types are uint8, whose means round ties upward.
+    """
 
     window: tuple[int, int]
     stride: tuple[int, int]
     padding: Padding2D
     activation: Activation
+    unsigned: bool = False
 
 
 P = TypeVar("P", bound=PoolAttributes)
@@ -105,7 +109,7 @@ def import_tflite_pool(node: SourceNode, attributes: type[P]) -> Imported:
     where = f"operator {node.index}"
     padding = tflite_padding(options.Padding(), image.shape, window, stride, (1, 1), where)
     activation = tflite_activation(options.FusedActivationFunction())
-    return Imported(attributes(window, stride, padding, activation), node.inputs)
+    return Imported(attributes(window, stride, padding, activation, node.from_uint8), node.inputs)
 
 
 def pool_examples(kind: str, attributes: type[P]) -> Iterator[Example]:
@@ -120,9 +124,10 @@ def pool_examples(kind: str, attributes: type[P]) -> Iterator[Example]:
         same: bool = False,
         activation: Activation = Activation.NONE,
         dtype: DType = DType.INT8,
+        unsigned: bool = False,
     ) -> Example:
         padding = tflite_padding(0 if same else 1, x, window, stride, (1, 1), name)
-        a = attributes(window, stride, padding, activation)
+        a = attributes(window, stride, padding, activation, unsigned)
         rng = np.random.default_rng(zlib.crc32(f"{kind}/{name}".encode()))
         quantization = None
         if dtype is not DType.FLOAT32:
@@ -146,6 +151,7 @@ def pool_examples(kind: str, attributes: type[P]) -> Iterator[Example]:
     yield case("one_pixel", (1, 1, 1, 7), (3, 3), (2, 2), same=True)
     yield case("window_above_image", (1, 2, 3, 4), (5, 6), (1, 1), same=True)
     yield case("batch", (3, 4, 3, 2), (2, 2), (1, 1), same=True)
+    yield case("uint8_same", (1, 6, 5, 4), (2, 2), (1, 1), same=True, unsigned=True)
     yield case("int16_same", (1, 5, 6, 3), (3, 2), (2, 1), same=True, dtype=DType.INT16)
     yield case("int16_global", (2, 4, 5, 3), (4, 5), (1, 1), activation=relu6, dtype=DType.INT16)
     yield case("float_valid", (1, 5, 6, 3), (2, 3), (2, 1), dtype=floats)

@@ -55,7 +55,7 @@ def rectifier_scaling(bound: BoundOperator[Any]) -> tuple[int, int]:
 
 
 def _factor(bound: BoundOperator[Any]) -> float:
-    if bound.kind == "relu_n1_to_1":
+    if bound.kind == "relu_n1_to_1" or bound.attributes.unsigned:
         with np.errstate(over="ignore"):
             return float(np.float32(bound.input(0).scale) / np.float32(bound.output.scale))
     return bound.input(0).scale / bound.output.scale

@@ -214,7 +214,7 @@ def _check_weight_scales(bound: BoundOperator[Any], channel_axis: int, where: st
     for scale in quantization.scale:
         _check_scale("weights", scale, where)
     if any(quantization.zero_point):
-        if bound.kind != "fully_connected" or count > 1:
+        if not (bound.kind == "fully_connected" or is_unsigned(bound)) or count > 1:
             raise UnsupportedNodeError("weights with a zero point")
         if not -128 <= quantization.zero_point[0] <= 127:
             raise MalformedModelError(
@@ -228,8 +228,16 @@ def output_channels(bound: BoundOperator[Any]) -> int:
     return bound.input(1).shape[3 if bound.kind == "depthwise_conv_2d" else 0]
 
 
+def is_unsigned(bound: BoundOperator[Any]) -> bool:
+    """True for an operator whose int8 tensors are uint8 in the file, where that matters."""
+    return bool(getattr(bound.attributes, "unsigned", False))
+
+
 def weight_zero_point(bound: BoundOperator[Any]) -> int:
-    """Returns the zero point of the weights: 0 but for asymmetric per-tensor FULLY_CONNECTED."""
+    """Returns the zero point of the weights: 0 unless they are asymmetric.
+
+    That is FULLY_CONNECTED with one scale, or a convolution that is uint8 in the file.
+    """
     quantization = bound.input(1).quantization
     if quantization is None or not any(quantization.zero_point):
         return 0
@@ -240,14 +248,14 @@ def factor_per_channel(bound: BoundOperator[Any]) -> NDArray[np.float64]:
     """Returns s_x · s_w / s_out for every output channel, in TFLite Micro's precision.
 
     Everything is computed in double from float32 scales, but for FULLY_CONNECTED with
-    one weight scale: there the product of the two input scales is rounded to float32
-    first (TFLite, `GetQuantizedConvolutionMultipler`).
+    one weight scale, and convolutions that are uint8 in the file: there the product of the two
+    input scales is rounded to float32 first (TFLite, `GetQuantizedConvolutionMultipler`).
     """
     weights = bound.input(1)
     assert weights.quantization is not None
     input_scale = np.float32(bound.input(0).scale)
     weight_scales = np.asarray(weights.quantization.scale, np.float32)
-    if bound.kind == "fully_connected" and weight_scales.size == 1:
+    if (bound.kind == "fully_connected" or is_unsigned(bound)) and weight_scales.size == 1:
         with np.errstate(over="ignore", under="ignore"):
             product = (input_scale * weight_scales).astype(np.float64)
     else:

@@ -209,6 +209,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"ADD": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
     interval=elementwise(_reference),
     is_channelwise=lambda bound: bound.input(0).shape == bound.input(1).shape,
 )

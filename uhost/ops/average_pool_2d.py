@@ -43,10 +43,14 @@ def _reference(
     count = (rows.valid_taps()[:, None] * columns.valid_taps()[None, :])[..., None]
     if is_float:
         return [clamp_float(total / count.astype(np.float32), bound.attributes.activation)]
-    # Half away from zero, and the zero point stays in the sum: it is the same on both sides.
-    magnitude = (np.abs(total) + count // 2) // count
+    # The zero point stays in the sum: it is the same on both sides.
+    if bound.attributes.unsigned:
+        mean = (total + count // 2) // count
+    else:
+        # Half away from zero.
+        magnitude = (np.abs(total) + count // 2) // count
+        mean = np.where(total > 0, magnitude, -magnitude)
     low, high = activation_range(bound.attributes.activation.bounds, bound.output)
-    mean = np.where(total > 0, magnitude, -magnitude)
     return [np.clip(mean, low, high).astype(bound.output.dtype.numpy)]
 
 
@@ -67,5 +71,6 @@ OPERATOR: OperatorKind[AveragePool2DAttributes] = OperatorKind(
     examples=_examples,
     is_copy=is_one_pixel,
     interval=pool_interval,
+    takes_uint8=True,
     is_channelwise=lambda bound: True,
 )

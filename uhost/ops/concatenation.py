@@ -140,6 +140,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"CONCATENATION": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
     is_copy=lambda bound: len(bound.inputs) == 1,
     interval=_interval,
     is_channelwise=lambda bound: not _joins_channels(bound),

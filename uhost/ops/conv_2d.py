@@ -23,7 +23,13 @@ from uhost.ops._op import (
     SourceNode,
 )
 from uhost.ops._tflite import malformed, options_table
-from uhost.ops._weighted import check_layer, check_ranks, finish_quantized, place
+from uhost.ops._weighted import (
+    check_layer,
+    check_ranks,
+    finish_quantized,
+    place,
+    weight_zero_point,
+)
 from uhost.ops._weighted_examples import (
     EXTREME,
     INT16,
@@ -38,12 +44,17 @@ from uhost.ops._window import Axis, axes, tflite_padding
 
 @dataclass(frozen=True, slots=True)
 class Conv2DAttributes(Attributes):
-    """Pairs are (rows, columns). Padded elements count as real zero."""
+    """Pairs are (rows, columns). Padded elements count as real zero.
+
+    `unsigned`: the file's types are uint8, which TFLite Micro does not take. LiteRT rounds the
+    product of the input scales to float32, and subtracts the zero point of the weights.
+    """
 
     stride: tuple[int, int]
     dilation: tuple[int, int]
     padding: Padding2D
     activation: Activation
+    unsigned: bool = False
 
 
 def window_axes(bound: BoundOperator[Conv2DAttributes]) -> tuple[Axis, Axis]:
@@ -112,7 +123,7 @@ def _reference(
     is_float = bound.output.dtype is DType.FLOAT32
     if not is_float:
         x = x.astype(np.float64) - bound.input(0).zero_point
-        weights = weights.astype(np.float64)
+        weights = weights.astype(np.float64) - weight_zero_point(bound)
     count = groups(bound)
     sum_group = _sum_float if is_float else _sum_integers
     sums = np.concatenate(
@@ -133,7 +144,7 @@ def _reference(
 
 
 def _interval(bound: BoundOperator[Conv2DAttributes], inputs: Sequence[Interval]) -> Interval:
-    weights = bound.input(1).constant().astype(np.int64)
+    weights = bound.input(1).constant().astype(np.int64) - weight_zero_point(bound)
     count, per_group = groups(bound), weights.shape[3]
     taps = weights.shape[1] * weights.shape[2]
     group = np.arange(weights.shape[0]) // (weights.shape[0] // count)
@@ -157,7 +168,7 @@ def _import_tflite(node: SourceNode) -> Imported:
     scheme = options.Padding()
     padding = tflite_padding(scheme, x.shape, window, stride, dilation, place(bound))
     activation = tflite_activation(options.FusedActivationFunction())
-    attributes = Conv2DAttributes(stride, dilation, padding, activation)
+    attributes = Conv2DAttributes(stride, dilation, padding, activation, node.from_uint8)
     return Imported(attributes, (*node.inputs, None)[:3])
 
 
@@ -176,10 +187,11 @@ def _examples() -> Iterator[Example]:
         dilation: tuple[int, int] = (1, 1),
         activation: Activation = Activation.NONE,
         style: LayerStyle = PLAIN,
+        unsigned: bool = False,
     ) -> Example:
         window = (weights[1], weights[2])
         padding = tflite_padding(0 if same else 1, x, window, stride, dilation, name)
-        attributes = Conv2DAttributes(stride, dilation, padding, activation)
+        attributes = Conv2DAttributes(stride, dilation, padding, activation, unsigned)
         return layer_example(name, "conv_2d", attributes, x, weights, 0, _infer, style)
 
     relu, relu6, n1 = Activation.RELU, Activation.RELU6, Activation.RELU_N1_TO_1
@@ -201,6 +213,9 @@ def _examples() -> Iterator[Example]:
     yield case("no_bias", (1, 4, 4, 3), (4, 2, 2, 3), style=LayerStyle(with_bias=False))
     yield case("extreme_values", (1, 4, 4, 5), (6, 3, 3, 5), same=True, style=EXTREME)
     yield case("extreme_shifts", (1, 4, 4, 3), (8, 1, 1, 3), style=SHIFTS)
+    shifted = LayerStyle(per_channel=False, weight_zero_point=23)
+    yield case("uint8_same", (1, 6, 5, 3), (4, 3, 3, 3), same=True, style=shifted, unsigned=True)
+    yield case("uint8_pointwise", (1, 4, 3, 9), (6, 1, 1, 9), style=shifted, unsigned=True)
     yield case("int16_same", (1, 6, 5, 3), (4, 3, 3, 3), same=True, activation=relu, style=INT16)
     yield case("int16_pointwise", (1, 4, 3, 7), (5, 1, 1, 7), style=INT16)
     yield case("int16_long", (1, 2, 2, 530), (3, 1, 1, 530), style=INT16)
@@ -249,5 +264,6 @@ OPERATOR = OperatorKind(
     macs=_macs,
     interval=_interval,
     operands=lambda bound: (bound.input(0),),
+    takes_uint8=True,
     is_contraction=lambda bound: groups(bound) == 1,
 )

@@ -16,7 +16,13 @@ from uhost.ops._activation import clamp_float, tflite_activation
 from uhost.ops._interval import Interval, weighted
 from uhost.ops._op import Activation, Example, Imported, OperatorKind, Padding2D, SourceNode
 from uhost.ops._tflite import malformed, options_table
-from uhost.ops._weighted import check_layer, check_ranks, finish_quantized, place
+from uhost.ops._weighted import (
+    check_layer,
+    check_ranks,
+    finish_quantized,
+    place,
+    weight_zero_point,
+)
 from uhost.ops._weighted_examples import (
     EXTREME,
     INT16,
@@ -35,12 +41,16 @@ class DepthwiseConv2DAttributes(Attributes):
 
     Weights are (1, rows, columns, inputs · multiplier); output channel
     `input · multiplier + m` reads channel `input`.
+
+    `unsigned`: the file's types are uint8, which TFLite Micro does not take. LiteRT rounds the
+    product of the input scales to float32, and subtracts the zero point of the weights.
     """
 
     stride: tuple[int, int]
     dilation: tuple[int, int]
     padding: Padding2D
     activation: Activation
+    unsigned: bool = False
 
 
 def window_axes(bound: BoundOperator[DepthwiseConv2DAttributes]) -> tuple[Axis, Axis]:
@@ -79,6 +89,7 @@ def _reference(
         most = 2**15 if x.dtype == np.int8 else 2**8
         x = x.astype(np.int32) - bound.input(0).zero_point
         weights = weights.astype(np.int32 if rows.window * columns.window <= most else np.int64)
+        weights = weights - weight_zero_point(bound)
     multiplier = weights.shape[3] // x.shape[3]
     total = np.zeros((*bound.output.shape[:3], x.shape[3], multiplier), weights.dtype)
     for ky, out_rows, in_rows in rows.taps():
@@ -97,7 +108,7 @@ def _reference(
 def _interval(
     bound: BoundOperator[DepthwiseConv2DAttributes], inputs: Sequence[Interval]
 ) -> Interval:
-    weights = bound.input(1).constant().astype(np.int64)
+    weights = bound.input(1).constant().astype(np.int64) - weight_zero_point(bound)
     channels = weights.shape[3]
     channel = np.arange(channels) // (channels // bound.input(0).shape[3])
     x = Interval(inputs[0].low[channel, None], inputs[0].high[channel, None])
@@ -120,7 +131,7 @@ def _import_tflite(node: SourceNode) -> Imported:
     padding = tflite_padding(scheme, x.shape, window, stride, dilation, place(bound))
     activation = tflite_activation(options.FusedActivationFunction())
     # The depth multiplier of the options repeats what the shapes say, and is often wrong.
-    attributes = DepthwiseConv2DAttributes(stride, dilation, padding, activation)
+    attributes = DepthwiseConv2DAttributes(stride, dilation, padding, activation, node.from_uint8)
     return Imported(attributes, (*node.inputs, None)[:3])
 
 
@@ -139,10 +150,11 @@ def _examples() -> Iterator[Example]:
         dilation: tuple[int, int] = (1, 1),
         activation: Activation = Activation.NONE,
         style: LayerStyle = PLAIN,
+        unsigned: bool = False,
     ) -> Example:
         window = (weights[1], weights[2])
         padding = tflite_padding(0 if same else 1, x, window, stride, dilation, name)
-        attributes = DepthwiseConv2DAttributes(stride, dilation, padding, activation)
+        attributes = DepthwiseConv2DAttributes(stride, dilation, padding, activation, unsigned)
         return layer_example(name, "depthwise_conv_2d", attributes, x, weights, 3, _infer, style)
 
     relu, relu6, n1 = Activation.RELU, Activation.RELU6, Activation.RELU_N1_TO_1
@@ -162,6 +174,8 @@ def _examples() -> Iterator[Example]:
     yield case("no_bias", (1, 4, 4, 3), (1, 2, 2, 3), style=LayerStyle(with_bias=False))
     yield case("extreme_values", (1, 5, 4, 6), (1, 3, 3, 6), same=True, style=EXTREME)
     yield case("extreme_shifts", (1, 3, 3, 8), (1, 1, 2, 8), style=SHIFTS)
+    shifted = LayerStyle(per_channel=False, weight_zero_point=-31)
+    yield case("uint8_same", (1, 6, 5, 5), (1, 3, 3, 5), same=True, style=shifted, unsigned=True)
     yield case("int16_same", (1, 6, 5, 3), (1, 3, 3, 3), same=True, activation=relu, style=INT16)
     yield case("int16_multiplier", (1, 5, 5, 2), (1, 3, 2, 6), stride=(2, 1), style=INT16)
     yield case("int16_narrow", (1, 5, 4, 3), (1, 2, 3, 3), activation=n1, style=INT16_NARROW)
@@ -187,6 +201,7 @@ OPERATOR = OperatorKind(
     macs=_macs,
     interval=_interval,
     operands=lambda bound: (bound.input(0),),
+    takes_uint8=True,
     is_channelwise=lambda bound: bound.input(1).shape[3] == bound.input(0).shape[3],
     is_expansion=lambda bound: bound.input(0).shape[3] == 1 < bound.input(1).shape[3],
 )

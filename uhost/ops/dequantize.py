@@ -65,4 +65,5 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"DEQUANTIZE": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
 )

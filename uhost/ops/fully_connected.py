@@ -172,6 +172,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"FULLY_CONNECTED": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
     macs=_macs,
     interval=_interval,
     operands=lambda bound: (bound.input(0),),

@@ -67,5 +67,6 @@ OPERATOR: OperatorKind[MaxPool2DAttributes] = OperatorKind(
     examples=_examples,
     is_copy=is_one_pixel,
     interval=pool_interval,
+    takes_uint8=True,
     is_channelwise=lambda bound: True,
 )

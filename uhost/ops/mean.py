@@ -184,6 +184,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"MEAN": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
     is_copy=_is_copy,
     interval=_interval,
     is_channelwise=_keeps_channels,

@@ -155,6 +155,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"PAD": _import_pad, "PADV2": _import_padv2}},
     examples=_examples,
+    takes_uint8=True,
     is_copy=lambda bound: not any((*bound.attributes.before, *bound.attributes.after)),
     interval=_interval,
     is_channelwise=_keeps_channels,

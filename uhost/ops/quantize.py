@@ -118,6 +118,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"QUANTIZE": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
     is_copy=lambda bound: (
         bound.input(0).dtype is bound.output.dtype
         and bound.input(0).quantization == bound.output.quantization

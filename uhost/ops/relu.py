@@ -16,7 +16,9 @@ from uhost.ops._tflite import check_counts
 
 @dataclass(frozen=True, slots=True)
 class ReluAttributes(Attributes):
-    """Nothing to choose."""
+    """`unsigned`: the file's types are uint8, and the factor is formed as LiteRT does."""
+
+    unsigned: bool = False
 
 
 def _reference(
@@ -28,7 +30,7 @@ def _reference(
 
 
 def _import_tflite(node: SourceNode) -> Imported:
-    return Imported(ReluAttributes(), check_counts(node, 1))
+    return Imported(ReluAttributes(node.from_uint8), check_counts(node, 1))
 
 
 def _examples() -> Iterable[Example]:
@@ -49,6 +51,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"RELU": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
     interval=elementwise(_reference),
     is_channelwise=lambda bound: True,
 )

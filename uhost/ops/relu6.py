@@ -19,7 +19,9 @@ from uhost.ops._tflite import check_counts
 
 @dataclass(frozen=True, slots=True)
 class Relu6Attributes(Attributes):
-    """Nothing to choose."""
+    """`unsigned`: the file's types are uint8, and the factor is formed as LiteRT does."""
+
+    unsigned: bool = False
 
 
 def _reference(
@@ -31,7 +33,7 @@ def _reference(
 
 
 def _import_tflite(node: SourceNode) -> Imported:
-    return Imported(Relu6Attributes(), check_counts(node, 1))
+    return Imported(Relu6Attributes(node.from_uint8), check_counts(node, 1))
 
 
 def _examples() -> Iterable[Example]:
@@ -45,6 +47,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"RELU6": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
     interval=elementwise(_reference),
     is_channelwise=lambda bound: True,
 )

@@ -15,7 +15,9 @@ from uhost.ops._tflite import check_counts
 
 @dataclass(frozen=True, slots=True)
 class ReluN1To1Attributes(Attributes):
-    """Nothing to choose."""
+    """`unsigned`: the file's types are uint8, and the factor is formed as LiteRT does."""
+
+    unsigned: bool = False
 
 
 def _reference(
@@ -27,7 +29,7 @@ def _reference(
 
 
 def _import_tflite(node: SourceNode) -> Imported:
-    return Imported(ReluN1To1Attributes(), check_counts(node, 1))
+    return Imported(ReluN1To1Attributes(node.from_uint8), check_counts(node, 1))
 
 
 def _examples() -> Iterable[Example]:
@@ -41,6 +43,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"RELU_N1_TO_1": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
     interval=elementwise(_reference),
     is_channelwise=lambda bound: True,
 )

@@ -108,6 +108,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"RESHAPE": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
     is_view=True,
     is_copy=lambda bound: True,
     interval=_interval,

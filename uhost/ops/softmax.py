@@ -108,4 +108,5 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"SOFTMAX": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
 )

@@ -20,6 +20,7 @@ Record = dict[str, Any]
 
 FIGURES = (
     ("instructions", "instructions"),
+    ("modelled cycles", "cycles"),
     ("device cycles", "device_cycles"),
     ("model flash (B)", "model_flash_bytes"),
     ("image flash (B)", "image_flash_bytes"),

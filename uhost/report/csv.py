@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 _WHERE = ("model", "board", "runner", "toolchain", "clock_hz")
-_OPERATOR = ("kind", "kernel", "macs", "instructions", "device_cycles")
+_OPERATOR = ("kind", "kernel", "macs", "instructions", "cycles", "device_cycles")
 _FIGURES = (
     "model_flash_bytes",
     "image_flash_bytes",
@@ -36,8 +36,8 @@ COLUMNS = (
 def results_csv(results: Sequence[dict[str, Any]]) -> str:
     """Returns the results of `bench`: for every model its row, then those of its operators.
 
-    In a model's row `operator` is empty, and `macs`, `instructions` and `device_cycles` are
-    those of the whole model. Fields that a row does not have are empty.
+    In a model's row `operator` is empty, and `macs`, `instructions`, the modelled `cycles`
+    and `device_cycles` are those of the whole model. Fields that a row does not have are empty.
     """
     stream = io.StringIO()
     writer = csv.DictWriter(stream, COLUMNS, restval="", lineterminator="\n")
@@ -50,6 +50,7 @@ def results_csv(results: Sequence[dict[str, Any]]) -> str:
                 **place,
                 "macs": sum(one["macs"] for one in result["operators"]),
                 "instructions": result["instructions"],
+                "cycles": result["cycles"],
                 "device_cycles": result["device_cycles"],
                 **{key: result[key] for key in _FIGURES},
                 "repeats": timing["repeats"],

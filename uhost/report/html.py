@@ -21,7 +21,7 @@ _SPREADS = (
     ("download", "download_s", "download_bytes"),
 )
 
-_COUNTS = ("instructions", "device cycles")
+_COUNTS = ("instructions", "modelled cycles", "device cycles")
 _PLOTTED = (*_COUNTS, "model flash (B)", "model RAM (B)")
 
 
@@ -83,8 +83,11 @@ def report(results: Sequence[Record], compared: Comparison | None = None) -> str
 
 
 def seconds(result: Record) -> float | None:
-    """Returns the time of one inference: measured cycles, else instructions, at the clock."""
-    steps = result["device_cycles"] or result["instructions"]
+    """Returns the time of one inference at the clock.
+
+    By measured cycles, else by modelled ones, else by instructions at one a cycle.
+    """
+    steps = result["device_cycles"] or result.get("cycles") or result["instructions"]
     return steps / result["clock_hz"] if steps and result["clock_hz"] else None
 
 

@@ -27,7 +27,9 @@ def evaluation_record(evaluation: Evaluation) -> dict[str, Any]:
         "matches": evaluation.matches,
         "max_difference": evaluation.max_difference,
         "instructions": evaluation.instructions,
-        "cycles": None,
+        "cycles": evaluation.modelled_cycles,
+        "why_uncounted": evaluation.why_uncounted,
+        "why_unmodelled": evaluation.why_unmodelled,
         "device_cycles": evaluation.cycles,
         "clock_hz": evaluation.clock_hz,
         "model_flash_bytes": evaluation.model_flash_bytes,
@@ -45,6 +47,7 @@ def evaluation_record(evaluation: Evaluation) -> dict[str, Any]:
                 "kernel": o.kernel,
                 "macs": o.macs,
                 "instructions": o.instructions,
+                "cycles": o.modelled_cycles,
             }
             for o in evaluation.operators
         ],

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from uhost.runtime.samples import Samples
 
 _LONGEST_LIST = 20
+MODEL_NOTE = "a model, not silicon"
 
 
 def table(*headers: str, right: Sequence[str] = ()) -> Table:
@@ -43,6 +44,15 @@ def figures(evaluation: Evaluation) -> Table:
             if per_second
             else "",
         )
+    if evaluation.modelled_cycles is not None:
+        time = duration(evaluation.modelled_cycles / per_second) if per_second else "-"
+        made.add_row(
+            "modelled cycles",
+            count(evaluation.modelled_cycles),
+            f"{time} at {frequency(per_second)}, {MODEL_NOTE}" if per_second else MODEL_NOTE,
+        )
+    elif evaluation.why_uncounted or evaluation.instructions is None:
+        made.add_row("instructions", "-", evaluation.why_uncounted)
     if evaluation.cycles is not None:
         made.add_row(
             "cycles",
@@ -73,7 +83,8 @@ def operators(evaluation: Evaluation) -> Table:
         "instructions",
         "share",
         "per MAC",
-        right=("MACs", "instructions", "share", "per MAC"),
+        "modelled cycles",
+        right=("MACs", "instructions", "share", "per MAC", "modelled cycles"),
     )
     for one in evaluation.operators:
         per_mac = f"{one.instructions / one.macs:.2f}" if one.macs and one.instructions else "-"
@@ -84,6 +95,7 @@ def operators(evaluation: Evaluation) -> Table:
             count(one.instructions),
             share(one.instructions, evaluation.instructions),
             per_mac,
+            count(one.modelled_cycles),
         )
     return made
 
@@ -179,6 +191,7 @@ def bench(evaluations: Sequence[Evaluation]) -> RenderableType:
         "MACs",
         "instructions",
         "per MAC",
+        "modelled cycles",
         "time",
         "model flash",
         "image flash",
@@ -189,13 +202,15 @@ def bench(evaluations: Sequence[Evaluation]) -> RenderableType:
     made = table("model", "runner", *numbers, "exact", right=numbers)
     for one in evaluations:
         macs = sum(o.macs for o in one.operators)
-        time = one.instructions / one.clock_hz if one.instructions and one.clock_hz else None
+        steps = one.modelled_cycles or one.instructions
+        time = steps / one.clock_hz if steps and one.clock_hz else None
         made.add_row(
             one.model,
             one.runner,
             count(macs or None),
             count(one.instructions),
             f"{one.instructions / macs:.2f}" if one.instructions and macs else "-",
+            count(one.modelled_cycles),
             duration(time),
             kib(one.model_flash_bytes),
             kib(one.image_flash_bytes),
@@ -204,7 +219,13 @@ def bench(evaluations: Sequence[Evaluation]) -> RenderableType:
             kib(one.model_ram_bytes),
             {True: "yes", False: "yes*" if one.matches else "NO", None: "-"}[one.exact],
         )
-    notes = ["time: instructions at the board's clock, at one instruction a cycle."]
+    notes = [f"time: modelled cycles at the board's clock, {MODEL_NOTE}."]
+    if any(one.modelled_cycles is None and one.instructions for one in evaluations):
+        notes.append("Where there are none: instructions, at one a cycle.")
+    for one in evaluations:
+        if why := one.why_uncounted or one.why_unmodelled:
+            what = "instructions" if one.why_uncounted else "modelled cycles"
+            notes.append(f"{one.model} has no {what}: {why}.")
     if any(one.exact is False and one.matches for one in evaluations):
         notes.append("yes*: floats, within 1e-6 + 1e-5 of the largest value.")
     return Group(made, Text(" ".join(notes), style="dim"))

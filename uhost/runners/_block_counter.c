@@ -4,7 +4,8 @@
  * uhost_count_block() is a Unicorn block hook (UC_HOOK_BLOCK): the engine calls it at the
  * start of every translated block with the block's address and size. A block has one entry
  * and runs to its end, so the number of Thumb instructions between the two is the number
- * executed; those of an IT block that their condition skips count as executed.
+ * executed; those of an IT block that their condition skips count as executed. It also
+ * tells how often each block was executed and left by a jump, for each call on its own.
  *
  * _counter.py compiles this file for the host on first use, and holds the same state
  * machine in Python for hosts without a compiler. It needs no C library.
@@ -20,6 +21,23 @@ struct block {
     uint32_t address;
     uint16_t size_bytes; /* 0: the slot is empty */
     uint16_t instructions;
+    uint32_t executed; /* since they were last written to the log */
+    uint32_t taken;    /* of these, how often the next block did not lie right behind it */
+};
+
+/* What a block did during one call. */
+struct visit {
+    uint32_t call; /* the number of the call, or of the one to come */
+    uint32_t address;
+    uint32_t size_bytes;
+    uint32_t executed;
+    uint32_t taken;
+};
+
+struct visit_list {
+    struct visit *visits;
+    uint32_t size; /* those made; those beyond the capacity are not stored */
+    uint32_t capacity;
 };
 
 struct call_list {
@@ -27,6 +45,7 @@ struct call_list {
     uint64_t *calls; /* instructions per call the function made, with those leading up to it */
     uint32_t size;   /* calls made; those beyond the capacity are counted, but not stored */
     uint32_t reserved;
+    struct visit_list log;
 };
 
 /* Mirrored by _State in _counter.py. */
@@ -34,6 +53,8 @@ struct counter {
     read_register_fn read_register;
     read_memory_fn read_memory;
     struct block *blocks;
+    uint32_t *touched; /* slots of blocks executed since the log was last written */
+    struct block *last; /* the block executed before this one */
     struct call_list running;
     struct call_list finished;
     uint64_t finished_runs;
@@ -48,6 +69,8 @@ struct counter {
     uint32_t outside; /* in a function that the watched one called */
     uint32_t entry_sp;
     uint32_t return_address;
+    uint32_t last_end; /* the address behind the last block */
+    uint32_t touched_size;
 };
 
 static uint32_t register_value(const struct counter *counter, void *engine, int32_t identifier)
@@ -74,23 +97,57 @@ static uint16_t decode(const struct counter *counter, void *engine, uint32_t add
     return instructions;
 }
 
-static uint16_t instructions_of(const struct counter *counter, void *engine, uint32_t address,
-                                uint32_t size_bytes)
+/* Writes to the log what a block did since it was last written. */
+static void log_visit(struct counter *counter, struct block *block)
 {
-    struct block *slot = &counter->blocks[(address >> 1) % BLOCK_SLOTS];
+    struct visit_list *log = &counter->running.log;
+    const uint32_t calls = counter->running.size;
 
-    if (slot->address != address || slot->size_bytes != size_bytes) {
-        slot->instructions = decode(counter, engine, address, size_bytes);
-        slot->address = address;
-        slot->size_bytes = (uint16_t)size_bytes;
+    if (block->executed == 0) {
+        return;
     }
-    return slot->instructions;
+    if (log->size < log->capacity) {
+        log->visits[log->size] = (struct visit){
+            .call = counter->outside ? calls - 1u : calls,
+            .address = block->address,
+            .size_bytes = block->size_bytes,
+            .executed = block->executed,
+            .taken = block->taken,
+        };
+    }
+    log->size++;
+    block->executed = 0;
+    block->taken = 0;
+}
+
+static void write_log(struct counter *counter)
+{
+    for (uint32_t i = 0; i < counter->touched_size; i++) {
+        log_visit(counter, &counter->blocks[counter->touched[i]]);
+    }
+    counter->touched_size = 0;
+}
+
+static struct block *block_at(struct counter *counter, void *engine, uint32_t address,
+                              uint32_t size_bytes)
+{
+    const uint32_t slot = (address >> 1) % BLOCK_SLOTS;
+    struct block *block = &counter->blocks[slot];
+
+    if (block->address != address || block->size_bytes != size_bytes) {
+        log_visit(counter, block);
+        block->instructions = decode(counter, engine, address, size_bytes);
+        block->address = address;
+        block->size_bytes = (uint16_t)size_bytes;
+    }
+    return block;
 }
 
 static void begin(struct counter *counter, void *engine)
 {
     counter->running.total = 0;
     counter->running.size = 0;
+    counter->running.log.size = 0;
     counter->before_call = 0;
     counter->outside = 0;
     counter->entry_sp = register_value(counter, engine, counter->sp_register);
@@ -110,11 +167,10 @@ static void finish(struct counter *counter)
     struct call_list done;
 
     add_to_last_call(counter, counter->before_call);
+    write_log(counter);
     done = counter->running;
-    counter->running.calls = counter->finished.calls;
-    counter->finished.total = done.total;
-    counter->finished.calls = done.calls;
-    counter->finished.size = done.size;
+    counter->running = counter->finished;
+    counter->finished = done;
     counter->finished_runs++;
     counter->active = 0;
 }
@@ -123,7 +179,8 @@ void uhost_count_block(void *engine, uint64_t address64, uint32_t size_bytes, vo
 {
     struct counter *counter = state;
     const uint32_t address = (uint32_t)address64;
-    uint32_t instructions;
+    struct block *block;
+    uint32_t inside;
 
     if (counter->paused) {
         return;
@@ -133,17 +190,35 @@ void uhost_count_block(void *engine, uint64_t address64, uint32_t size_bytes, vo
             return;
         }
         begin(counter, engine);
-    } else if (address == counter->return_address &&
-               register_value(counter, engine, counter->sp_register) == counter->entry_sp) {
-        finish(counter);
-        return;
+    } else {
+        if (address != counter->last_end) {
+            counter->last->taken++;
+        }
+        if (address == counter->return_address &&
+            register_value(counter, engine, counter->sp_register) == counter->entry_sp) {
+            finish(counter);
+            return;
+        }
     }
 
-    instructions = instructions_of(counter, engine, address, size_bytes);
-    counter->running.total += instructions;
-    if (address >= counter->entry && address < counter->end) {
+    inside = address >= counter->entry && address < counter->end;
+    if (inside && counter->outside) {
+        write_log(counter); /* of the call that has returned */
+    }
+    block = block_at(counter, engine, address, size_bytes);
+    if (block->executed == 0) {
+        if (counter->touched_size == BLOCK_SLOTS) { /* some were put out of their slots */
+            write_log(counter);
+        }
+        counter->touched[counter->touched_size++] = (uint32_t)(block - counter->blocks);
+    }
+    block->executed++;
+    counter->last = block;
+    counter->last_end = address + size_bytes;
+    counter->running.total += block->instructions;
+    if (inside) {
         counter->outside = 0;
-        counter->before_call += instructions;
+        counter->before_call += block->instructions;
         return;
     }
     if (!counter->outside) {
@@ -155,5 +230,5 @@ void uhost_count_block(void *engine, uint64_t address64, uint32_t size_bytes, vo
         add_to_last_call(counter, counter->before_call);
         counter->before_call = 0;
     }
-    add_to_last_call(counter, instructions);
+    add_to_last_call(counter, block->instructions);
 }

@@ -16,7 +16,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -27,7 +27,7 @@ from unicorn.unicorn_py3.unicorn import uclib
 
 from uhost.errors import ConfigError, RunnerError, ToolNotFoundError
 from uhost.resources import cache_folder
-from uhost.runners._runner import RunCounts
+from uhost.runners._runner import ExecutedBlock, RunCounts
 from uhost.toolchain._toolchain import TOOLCHAINS, Image, Symbol
 
 _SOURCE = Path(__file__).with_name("_block_counter.c")
@@ -37,6 +37,8 @@ _FLAGS = (
 )
 _BLOCK_SLOTS = 65536
 MAX_CALLS = 65536
+MAX_VISITS = 262144
+"""Blocks per call, summed over the calls, that are told apart."""
 
 
 class Counter(Protocol):
@@ -137,6 +139,28 @@ class _Block(ctypes.Structure):
         ("address", ctypes.c_uint32),
         ("size_bytes", ctypes.c_uint16),
         ("instructions", ctypes.c_uint16),
+        ("executed", ctypes.c_uint32),
+        ("taken", ctypes.c_uint32),
+    ]
+
+
+class Visit(ctypes.Structure):
+    """`struct visit` of `_block_counter.c` and `_qemu_counter.c`."""
+
+    _fields_ = [
+        ("call", ctypes.c_uint32),
+        ("address", ctypes.c_uint32),
+        ("size_bytes", ctypes.c_uint32),
+        ("executed", ctypes.c_uint32),
+        ("taken", ctypes.c_uint32),
+    ]
+
+
+class _VisitList(ctypes.Structure):
+    _fields_ = [
+        ("visits", ctypes.POINTER(Visit)),
+        ("size", ctypes.c_uint32),
+        ("capacity", ctypes.c_uint32),
     ]
 
 
@@ -146,6 +170,7 @@ class _CallList(ctypes.Structure):
         ("calls", ctypes.POINTER(ctypes.c_uint64)),
         ("size", ctypes.c_uint32),
         ("reserved", ctypes.c_uint32),
+        ("log", _VisitList),
     ]
 
 
@@ -156,6 +181,8 @@ class _State(ctypes.Structure):
         ("read_register", ctypes.c_void_p),
         ("read_memory", ctypes.c_void_p),
         ("blocks", ctypes.POINTER(_Block)),
+        ("touched", ctypes.POINTER(ctypes.c_uint32)),
+        ("last", ctypes.POINTER(_Block)),
         ("running", _CallList),
         ("finished", _CallList),
         ("finished_runs", ctypes.c_uint64),
@@ -170,6 +197,8 @@ class _State(ctypes.Structure):
         ("outside", ctypes.c_uint32),
         ("entry_sp", ctypes.c_uint32),
         ("return_address", ctypes.c_uint32),
+        ("last_end", ctypes.c_uint32),
+        ("touched_size", ctypes.c_uint32),
     ]
 
 
@@ -180,13 +209,16 @@ class CompiledCounter:
         self._engine = engine
         self._code = ctypes.CDLL(str(library))
         self._lists = [(ctypes.c_uint64 * MAX_CALLS)() for _ in range(2)]
+        self._logs = [(Visit * MAX_VISITS)() for _ in range(2)]
         self._blocks = (_Block * _BLOCK_SLOTS)()
+        self._touched = (ctypes.c_uint32 * _BLOCK_SLOTS)()
         self._state = _State(
             read_register=_address(uclib.uc_reg_read),
             read_memory=_address(uclib.uc_mem_read),
             blocks=self._blocks,
-            running=_CallList(calls=self._lists[0]),
-            finished=_CallList(calls=self._lists[1]),
+            touched=self._touched,
+            running=self._list(0),
+            finished=self._list(1),
             call_capacity=MAX_CALLS,
             sp_register=UC_ARM_REG_SP,
             lr_register=UC_ARM_REG_LR,
@@ -211,6 +243,10 @@ class CompiledCounter:
             )
         engine.ctl_flush_tb()
 
+    def _list(self, number: int) -> _CallList:
+        log = _VisitList(visits=self._logs[number], capacity=MAX_VISITS)
+        return _CallList(calls=self._lists[number], log=log)
+
     def pause(self) -> None:
         """Leaves out what follows."""
         self._state.paused = 1
@@ -226,12 +262,28 @@ class CompiledCounter:
         done = self._state.finished
         if done.size > MAX_CALLS:
             raise too_many_calls(done.size)
-        return RunCounts(done.total, tuple(done.calls[: done.size]))
+        calls = tuple(done.calls[: done.size])
+        log = done.log
+        blocks = None
+        if log.size <= MAX_VISITS:
+            blocks = executed_blocks(log.visits[: log.size], len(calls))
+        return RunCounts(done.total, calls, blocks)
 
     def detach(self) -> None:
         """Removes the hook."""
         uclib.uc_hook_del(self._engine._uch, self._hook)
         self._engine.ctl_flush_tb()
+
+
+def executed_blocks(visits: Iterable[Visit], calls: int) -> tuple[ExecutedBlock, ...]:
+    """Returns what a log says, a block of a call once; what no call follows is the last call's."""
+    found: dict[tuple[int, int, int], list[int]] = {}
+    for one in visits:
+        key = (max(0, min(one.call, calls - 1)), one.address, one.size_bytes)
+        sums = found.setdefault(key, [0, 0])
+        sums[0] += one.executed
+        sums[1] += one.taken
+    return tuple(ExecutedBlock(*key, *sums) for key, sums in sorted(found.items()))
 
 
 def _address(function: object) -> int | None:
@@ -252,6 +304,9 @@ class PythonCounter:
         self._calls: list[int] = []
         self._finished: RunCounts | None = None
         self._sizes: dict[tuple[int, int], int] = {}
+        self._visits: dict[tuple[int, int, int], list[int]] = {}
+        self._last: list[int] = []
+        self._last_end = 0
         self._hook = engine.hook_add(UC_HOOK_BLOCK, self._on_block)
         engine.ctl_flush_tb()
 
@@ -281,32 +336,42 @@ class PythonCounter:
             if address != self._entry:
                 return
             self._begin()
-        elif address == self._return_address and engine.reg_read(UC_ARM_REG_SP) == self._entry_sp:
-            self._finish()
-            return
+        else:
+            self._last[1] += address != self._last_end
+            if address == self._return_address and engine.reg_read(UC_ARM_REG_SP) == self._entry_sp:
+                self._finish()
+                return
         instructions = self._instructions(address, size_bytes)
         self._total += instructions
-        if self._entry <= address < self._end:
+        inside = self._entry <= address < self._end
+        if inside:
             self._outside = False
             self._before_call += instructions
-            return
-        if not self._outside:
-            self._outside = True
-            self._calls.append(self._before_call)
-            self._before_call = 0
-        self._calls[-1] += instructions
+        else:
+            if not self._outside:
+                self._outside = True
+                self._calls.append(self._before_call)
+                self._before_call = 0
+            self._calls[-1] += instructions
+        call = len(self._calls) - self._outside
+        self._last = self._visits.setdefault((call, address, size_bytes), [0, 0])
+        self._last[0] += 1
+        self._last_end = address + size_bytes
 
     def _begin(self) -> None:
         self._active, self._outside = True, False
         self._total = self._before_call = 0
         self._calls = []
+        self._visits = {}
         self._entry_sp = self._engine.reg_read(UC_ARM_REG_SP)
         self._return_address = self._engine.reg_read(UC_ARM_REG_LR) & ~1
 
     def _finish(self) -> None:
         if self._calls:
             self._calls[-1] += self._before_call
-        self._finished = RunCounts(self._total, tuple(self._calls))
+        calls = tuple(self._calls)
+        visits = [Visit(*key, *sums) for key, sums in self._visits.items()]
+        self._finished = RunCounts(self._total, calls, executed_blocks(visits, len(calls)))
         self._active = False
 
     def _instructions(self, address: int, size_bytes: int) -> int:

@@ -58,12 +58,23 @@ const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *instruction);
 #define CALL_SLOTS 65536u
 #define HANDLER_SLOTS 512u
 #define EXCEPTION_SLOTS 16u
+#define VISIT_SLOTS 262144u
+
+/* What a block did during one call. Mirrored by Visit in _counter.py. */
+struct visit {
+    uint32_t call; /* the number of the call, or of the one to come */
+    uint32_t address;
+    uint32_t size_bytes;
+    uint32_t executed;
+    uint32_t taken; /* of these, how often the next block did not lie right behind it */
+};
 
 struct run {
     uint64_t total;
     uint64_t calls[CALL_SLOTS]; /* instructions per call made, with those leading up to it */
     uint32_t size;              /* calls made; those beyond the slots are not stored */
-    uint32_t reserved;
+    uint32_t visit_size;        /* visits made, likewise */
+    struct visit visits[VISIT_SLOTS];
 };
 
 /* Mirrored by _Shared in _qemu_counter.py. */
@@ -86,11 +97,14 @@ struct block {
     uint32_t instructions;
     enum leave leave;
     bool is_handler; /* an exception handler begins here */
+    uint32_t executed; /* since it was last written to the log */
+    uint32_t taken;
+    struct block *next; /* in the list of those executed since */
 };
 
 /* Where an exception interrupted: the block before it, and how deep in calls. */
 struct place {
-    const struct block *last;
+    struct block *last;
     int32_t depth;
 };
 
@@ -99,6 +113,8 @@ static struct place now;
 static struct place interrupted[EXCEPTION_SLOTS];
 static uint32_t exceptions; /* being handled, one within the other */
 static uint32_t watches;    /* the value of shared->watches that is being served */
+static struct block *touched;   /* blocks executed since the log was last written */
+static struct block *last_counted;
 static uint64_t before_call; /* instructions of the function itself since its last call */
 static bool active;          /* between entry and return */
 static bool outside;         /* in a function that the watched one called */
@@ -119,22 +135,62 @@ static void add_to_last_call(uint64_t instructions)
     }
 }
 
+/* Writes to the log what each block did since this was done last. */
+static void write_log(void)
+{
+    struct run *run = running();
+
+    for (; touched != NULL; touched = touched->next) {
+        if (run->visit_size < VISIT_SLOTS) {
+            run->visits[run->visit_size] = (struct visit){
+                .call = outside ? run->size - 1u : run->size,
+                .address = touched->address,
+                .size_bytes = touched->end - touched->address,
+                .executed = touched->executed,
+                .taken = touched->taken,
+            };
+        }
+        run->visit_size++;
+        touched->executed = 0;
+        touched->taken = 0;
+    }
+}
+
 static void begin(void)
 {
+    write_log(); /* of a call that was left unfinished */
     running()->total = 0;
     running()->size = 0;
+    running()->visit_size = 0;
     before_call = 0;
     outside = false;
     active = true;
     now.depth = 0;
 }
 
-static void count(const struct block *block)
+static void note_jump(const struct block *block)
+{
+    if (block->address != last_counted->end) {
+        last_counted->taken++;
+    }
+}
+
+static void count(struct block *block)
 {
     struct run *run = running();
+    const bool inside = block->address >= shared->entry && block->address < shared->end;
 
+    if (inside && outside) {
+        write_log(); /* of the call that has returned */
+    }
+    if (block->executed == 0) {
+        block->next = touched;
+        touched = block;
+    }
+    block->executed++;
+    last_counted = block;
     run->total += block->instructions;
-    if (block->address >= shared->entry && block->address < shared->end) {
+    if (inside) {
         outside = false;
         before_call += block->instructions;
         return;
@@ -152,7 +208,7 @@ static void count(const struct block *block)
 }
 
 /* Follows the calls and returns that lead from the last block to this one. */
-static void arrive(const struct block *block)
+static void arrive(struct block *block)
 {
     for (;;) {
         /* Going on behind the last block, its condition did not let it leave. */
@@ -173,7 +229,7 @@ static void arrive(const struct block *block)
 
 static void executed(unsigned int cpu, void *state)
 {
-    const struct block *block = state;
+    struct block *block = state;
 
     (void)cpu;
     if (shared->watches != watches) {
@@ -201,8 +257,12 @@ static void executed(unsigned int cpu, void *state)
             return;
         }
         begin();
-    } else if (now.depth < 0) {
+    } else {
+        note_jump(block);
+    }
+    if (now.depth < 0) {
         add_to_last_call(before_call);
+        write_log();
         active = false;
         shared->finished_runs++;
         return;
@@ -241,22 +301,27 @@ static enum leave decode(const uint8_t *bytes, size_t size)
     return GOES_ON;
 }
 
-static enum leave leave_of(const struct qemu_plugin_insn *instruction, size_t size)
+/* Copies an instruction's bytes, and returns its size. */
+static size_t read_instruction(const struct qemu_plugin_insn *instruction, uint8_t bytes[4])
 {
-#if UHOST_PLUGIN_API >= 3
-    uint8_t bytes[4] = {0, 0, 0, 0};
+    size_t size = qemu_plugin_insn_size(instruction);
 
-    return decode(bytes, qemu_plugin_insn_data(instruction, bytes, size < 4 ? size : 4));
+    size = size < 4 ? size : 4;
+#if UHOST_PLUGIN_API >= 3
+    size = qemu_plugin_insn_data(instruction, bytes, size);
 #else
-    return decode(qemu_plugin_insn_data(instruction), size);
+    memcpy(bytes, qemu_plugin_insn_data(instruction), size);
 #endif
+    /* Looking past the end of a page, QEMU 7 takes the next instruction's bytes for this one's. */
+    return size == 4 && bytes[1] >> 3 < 0x1D ? 2 : size;
 }
 
 static void translated(plugin_id id, struct qemu_plugin_tb *translation)
 {
     const size_t instructions = qemu_plugin_tb_n_insns(translation);
     const struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(translation, instructions - 1);
-    const size_t size = qemu_plugin_insn_size(last);
+    uint8_t bytes[4] = {0, 0, 0, 0};
+    const size_t size = read_instruction(last, bytes);
     /* Never freed: QEMU does not tell when it drops a translation, and there are few. */
     struct block *block = calloc(1, sizeof *block);
 
@@ -267,7 +332,7 @@ static void translated(plugin_id id, struct qemu_plugin_tb *translation)
     block->address = (uint32_t)qemu_plugin_tb_vaddr(translation);
     block->end = (uint32_t)(qemu_plugin_insn_vaddr(last) + size);
     block->instructions = (uint32_t)instructions;
-    block->leave = leave_of(last, size);
+    block->leave = decode(bytes, size);
     for (uint32_t i = 0; i < shared->handler_count; i++) {
         block->is_handler |= shared->handlers[i] == block->address;
     }

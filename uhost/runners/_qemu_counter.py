@@ -24,7 +24,15 @@ from elftools.elf.elffile import ELFFile
 
 from uhost.errors import RunnerError
 from uhost.resources import cache_folder
-from uhost.runners._counter import MAX_CALLS, compilers, host_machine, too_many_calls
+from uhost.runners._counter import (
+    MAX_CALLS,
+    MAX_VISITS,
+    Visit,
+    compilers,
+    executed_blocks,
+    host_machine,
+    too_many_calls,
+)
 from uhost.runners._runner import RunCounts
 from uhost.toolchain._toolchain import Image, Symbol
 
@@ -42,7 +50,8 @@ class _Run(ctypes.Structure):
         ("total", ctypes.c_uint64),
         ("calls", ctypes.c_uint64 * MAX_CALLS),
         ("size", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
+        ("visit_size", ctypes.c_uint32),
+        ("visits", Visit * MAX_VISITS),
     ]
 
 
@@ -94,7 +103,10 @@ class QemuCounter:
         run = self._shared.runs[finished % 2]
         if run.size > MAX_CALLS:
             raise too_many_calls(run.size)
-        return RunCounts(run.total, tuple(run.calls[: run.size]))
+        blocks = None
+        if run.visit_size <= MAX_VISITS:
+            blocks = executed_blocks(run.visits[: run.visit_size], run.size)
+        return RunCounts(run.total, tuple(run.calls[: run.size]), blocks)
 
     def close(self) -> None:
         """Removes the shared file; counts can still be read."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from uhost.config.board import Board
@@ -12,21 +12,41 @@ from uhost.transport._transport import Transport
 
 
 @dataclass(frozen=True, slots=True)
+class ExecutedBlock:
+    """Code without a branch but at its end, and how often it ran during one call.
+
+    `call` is the place of the call in `RunCounts.calls`. `taken` of the `executed` times the
+    next instruction was not the one behind the block.
+    """
+
+    call: int
+    address: int
+    size_bytes: int
+    executed: int
+    taken: int
+
+
+@dataclass(frozen=True, slots=True)
 class RunCounts:
     """Executed instructions of one call of a watched function, interrupts excluded.
 
     `total` counts from its entry to its return. `calls` splits the total over the
     functions it called, in order: the instructions of the watched function that
     precede a call count with that call, and those after the last call with the last.
+    `blocks` are what was executed; None if they were too many to be told apart.
     """
 
     total: int
     calls: tuple[int, ...]
+    blocks: tuple[ExecutedBlock, ...] | None = field(default=None, compare=False, repr=False)
 
 
 @runtime_checkable
 class CountsInstructions(Protocol):
     """A transport whose runner can count executed instructions."""
+
+    why_uncounted: str
+    """Why it cannot here; "" where it can."""
 
     def watch(self, function: str) -> None:
         """Counts the next calls of the C function `function`."""

@@ -68,6 +68,7 @@ class UnicornTransport:
     """
 
     def __init__(self, image: Image, board: Board) -> None:
+        self.why_uncounted = ""
         self._image = image
         self._where = f"{board.name} in Unicorn"
         self._cpu = Cpu(image, board)

@@ -46,6 +46,10 @@ class Connection(Protocol):
     def counts(self) -> RunCounts | None:
         """Returns the last watched run's instruction counts; None where none were counted."""
 
+    @property
+    def why_uncounted(self) -> str:
+        """Why instructions cannot be counted; "" where they can."""
+
     def close(self) -> None:
         """Ends the connection and releases what it holds."""
 
@@ -94,6 +98,13 @@ class RemoteConnection:
         if isinstance(self._transport, CountsInstructions):
             return self._transport.counts()
         return None
+
+    @property
+    def why_uncounted(self) -> str:
+        """Why instructions cannot be counted; "" where they can."""
+        if isinstance(self._transport, CountsInstructions):
+            return self._transport.why_uncounted
+        return "this runner does not count instructions"
 
     def close(self) -> None:
         """Ends the session, and stops the simulator or closes the port."""

@@ -92,6 +92,11 @@ class InProcessConnection:
         """Returns None."""
         return None
 
+    @property
+    def why_uncounted(self) -> str:
+        """Returns the reason: it is this machine's own processor that runs."""
+        return "a native processor's instructions are not counted"
+
     def close(self) -> None:
         """Unloads the library, unless another executor uses it still."""
         _ctypes.dlclose(self._library._handle)

@@ -13,6 +13,7 @@ from uhost.ir.tensor import Array
 from uhost.ops._op import OPERATORS, evaluate
 from uhost.runners._runner import RunCounts
 from uhost.runtime.compiled import Built
+from uhost.runtime.cycles import ModelledCycles, model_cycles
 from uhost.runtime.device import Device
 from uhost.runtime.graph_module import GraphModule
 from uhost.runtime.module import start
@@ -50,13 +51,14 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class OperatorFigures:
-    """One operator: multiply-accumulates, executed instructions and device cycles."""
+    """One operator: multiply-accumulates, executed instructions and modelled cycles."""
 
     name: str
     kind: str
     macs: int
     kernel: str
     instructions: int | None = None
+    modelled_cycles: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,9 @@ class Evaluation:
 
     `stack_bytes` is the deepest stack below SP at entry of the model's run function.
     `model_ram_bytes` is arena (inputs and outputs lie in it), stack, and weights in RAM.
+    `cycles` are those of the device's own counter, `modelled_cycles` what the model of the
+    core gives for the executed instructions. Where there are none, `why_uncounted` and
+    `why_unmodelled` say why.
     """
 
     model: str
@@ -83,6 +88,9 @@ class Evaluation:
     image_ram_bytes: int
     operators: tuple[OperatorFigures, ...]
     params_ram_bytes: int = 0
+    modelled_cycles: int | None = None
+    why_uncounted: str = ""
+    why_unmodelled: str = ""
     comparisons: tuple[Comparison, ...] = ()
     outputs: tuple[tuple[Array, ...], ...] = field(default=(), repr=False)
 
@@ -144,6 +152,7 @@ def measure(
     stacks: list[int] = []
     counts: RunCounts | None = None
     cycles: int | None = None
+    why_uncounted = "" if count else "it was not asked for"
     if layers:
         progress("comparing every layer")
         with start(built, device, index) as executor:
@@ -159,6 +168,7 @@ def measure(
             report = executor.run()
             if number == 0:
                 counts = executor.counts() if count else None
+                why_uncounted = why_uncounted or executor.why_uncounted
                 cycles = report.cycles
             if report.stack_bytes is not None:
                 stacks.append(report.stack_bytes)
@@ -173,7 +183,8 @@ def measure(
                     )
                 )
         then(executor)
-    return _figures(built, lowered, device, counts, cycles, stacks, comparisons, outputs)
+    figures = _figures(built, lowered, device, counts, cycles, stacks, comparisons, outputs)
+    return replace(figures, why_uncounted=why_uncounted)
 
 
 def compare_layers(
@@ -201,20 +212,27 @@ def compare_layers(
     return found
 
 
-def operator_figures(lowered: Lowered, counts: RunCounts | None) -> tuple[OperatorFigures, ...]:
-    """Returns MACs and instructions per operator; a view costs nothing."""
+def operator_figures(
+    lowered: Lowered, counts: RunCounts | None, modelled: ModelledCycles
+) -> tuple[OperatorFigures, ...]:
+    """Returns MACs, instructions and modelled cycles per operator; a view costs nothing."""
     calls = list(counts.calls) if counts is not None else None
     if calls is not None and len(calls) != len(lowered.selections):
         calls = None
+    cycles = list(modelled.calls) if calls is not None and modelled.calls else None
     figures: list[OperatorFigures] = []
     for bound in lowered.graph.bound_operators():
         selection = lowered.selections.get(bound.name)
         kernel = f"{selection.library}/{selection.name}" if selection else "view"
-        instructions = None
+        instructions = own_cycles = None
         if calls is not None:
             instructions = calls.pop(0) if selection else 0
+        if cycles is not None:
+            own_cycles = cycles.pop(0) if selection else 0
         macs = OPERATORS[bound.kind].macs(bound)
-        figures.append(OperatorFigures(bound.name, bound.kind, macs, kernel, instructions))
+        figures.append(
+            OperatorFigures(bound.name, bound.kind, macs, kernel, instructions, own_cycles)
+        )
     return tuple(figures)
 
 
@@ -229,6 +247,7 @@ def _figures(
     outputs: list[tuple[Array, ...]],
 ) -> Evaluation:
     plan, image = lowered.plan, built.image
+    modelled = model_cycles(image, device.board.target.cpu, counts)
     stack = max(stacks) if stacks else None
     params_bytes = sum(
         len(one.params.blob)
@@ -250,7 +269,9 @@ def _figures(
         stack_bytes=stack,
         model_ram_bytes=None if stack is None else plan.arena_bytes + stack + params_bytes,
         image_ram_bytes=image.ram_bytes,
-        operators=operator_figures(lowered, counts),
+        operators=operator_figures(lowered, counts, modelled),
+        modelled_cycles=modelled.total,
+        why_unmodelled=modelled.why_not,
         params_ram_bytes=params_bytes,
         comparisons=tuple(comparisons),
         outputs=tuple(outputs),

@@ -218,6 +218,11 @@ class GraphModule:
         """Returns the last watched run's instruction counts; None where none were counted."""
         return self._connection.counts()
 
+    @property
+    def why_uncounted(self) -> str:
+        """Why instructions cannot be counted; "" where they can."""
+        return self._connection.why_uncounted
+
     def _seconds(self, cost: OperatorCost) -> float | None:
         clock_hz = self.device.board.clock_hz
         if cost.cycles is not None and clock_hz:

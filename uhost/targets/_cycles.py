@@ -8,8 +8,10 @@ hit. It is built from public documents alone and is a model, not silicon;
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
+from uhost.targets._block_cycles import BlockCycles
 from uhost.targets._cycles_dual_issue import CORTEX_M7
 from uhost.targets._cycles_helium import CORTEX_M55
 from uhost.targets._cycles_single_issue import (
@@ -19,6 +21,7 @@ from uhost.targets._cycles_single_issue import (
     CORTEX_M4,
     CORTEX_M33,
 )
+from uhost.targets._instruction import Instruction
 from uhost.targets._work import Work
 
 
@@ -31,6 +34,9 @@ class CycleModel(Protocol):
 
     def estimate(self, work: Work) -> int:
         """Returns the cycles of stated work, whose order is not known."""
+
+    def block(self, instructions: Sequence[Instruction]) -> BlockCycles:
+        """Returns the cycles of a basic block of at least one instruction."""
 
 
 def cycle_model(cpu: str) -> CycleModel | None:

@@ -12,6 +12,7 @@ for each A and B near them every pair says from where to where C may lie.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,7 @@ from uhost.kernels.dsp._pieces import CLAMP_BYTES, clamping
 from uhost.numerics.fixed_point import activation_range
 from uhost.ops._op import OPERATORS
 from uhost.ops.add import AddAttributes
+from uhost.solutions import remembered
 from uhost.targets._work import Work
 
 Integers = NDArray[np.int64]
@@ -52,11 +54,20 @@ class AddForm:
 def add_form(bound: BoundOperator[AddAttributes]) -> AddForm | None:
     """Returns a form that is right for every pair of elements, or None if none was found.
 
-    Where an activation clamps, sums are right once they are clamped too.
+    Where an activation clamps, sums are right once they are clamped too. Answers are
+    remembered.
     """
     expected = _expected(bound)
     low, high = activation_range(bound.attributes.activation.bounds, bound.output)
     ratios = [bound.input(index).scale / bound.output.scale for index in (0, 1)]
+    question = (ratios, low, high, expected.astype(np.int8).tobytes())
+    return remembered(
+        add_form, question, AddForm | None, lambda: _searched(expected, low, high, ratios)
+    )
+
+
+def _searched(expected: Integers, low: int, high: int, ratios: Sequence[float]) -> AddForm | None:
+    """Returns what `add_form` promises, by trying shifts and factors near the ratios."""
     for wide in (True, False):
         bits = 16 if wide else 0
         # The largest shift that keeps A, B and all sums within 32 bits.

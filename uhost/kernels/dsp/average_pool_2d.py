@@ -33,11 +33,16 @@ class Division:
     lowers: bool
 
 
-def division(pixels: int) -> Division | None:
-    """Returns how every sum of `pixels` elements is divided, rounding half away from zero."""
+def division(pixels: int, upward: bool = False) -> Division | None:
+    """Returns how every sum of `pixels` elements is divided, rounding to nearest.
+
+    Ties go away from zero, or `upward`. None where one multiplication does not do it.
+    """
     sums = np.arange(-128 * pixels, 127 * pixels + 1, dtype=np.int64)
     magnitudes = (np.abs(sums) + pixels // 2) // pixels
     expected = np.where(sums < 0, -magnitudes, magnitudes)
+    if upward:
+        expected = (sums + pixels // 2) // pixels
     multiplier = -(-(1 << 32) // pixels)
     for lowers in (False, True):
         rounded = ((sums + lowers * (sums >> 63)) * multiplier + (1 << 31)) >> 32
@@ -56,11 +61,17 @@ def _supports(bound: BoundOperator[AveragePool2DAttributes]) -> str:
         return reason
     if _pixels(bound) > _MOST_PIXELS:
         return f"windows of more than {_MOST_PIXELS} pixels"
-    return "" if division(_pixels(bound)) is not None else "windows of one or two pixels"
+    if _division(bound) is None:
+        return "a window whose mean takes more than one multiplication"
+    return ""
+
+
+def _division(bound: BoundOperator[AveragePool2DAttributes]) -> Division | None:
+    return division(_pixels(bound), bound.attributes.unsigned)
 
 
 def _lower(bound: BoundOperator[AveragePool2DAttributes]) -> KernelCall:
-    divided = division(_pixels(bound))
+    divided = _division(bound)
     assert divided is not None
     values = {
         "multiplier": divided.multiplier,

@@ -37,6 +37,7 @@ def pool_call(bound: BoundOperator[PoolAttributes], template: str) -> KernelCall
         "least": f"{x.dtype.value.upper()}_MIN",
         "accumulator": "int32_t",
         "clamps": clamps,
+        "shift": 128 if bound.attributes.unsigned and template == "average_pool_2d" else 0,
         "lowest": lowest,
         "highest": highest,
     }

@@ -7,7 +7,7 @@ import numpy as np
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
-from uhost.kernels.reference._lookup import lower_lookup
+from uhost.kernels.reference._lookup import lower_lookup, response
 from uhost.kernels.reference._nest import plus
 from uhost.kernels.reference._parameters import input_parameter, output_parameter, takes_anything
 from uhost.ops.quantize import QuantizeAttributes, requantize_scaling
@@ -27,6 +27,9 @@ def _lower(bound: BoundOperator[QuantizeAttributes]) -> KernelCall:
             "output_offset": plus(output.zero_point),
         }
         return KernelCall("reference", "quantize", values, parameters)
+    if {source.dtype, output.dtype} == {DType.INT8, DType.UINT8} and _flips_sign(bound):
+        values = {"elements": source.elements, "c_type": output.dtype.c_type}
+        return KernelCall("reference", "flip_sign", values, parameters)
     if source.dtype.size_bytes == 1 and output.dtype.size_bytes == 1:
         return lower_lookup(bound)
     multiplier, shift = requantize_scaling(source, output)
@@ -42,6 +45,12 @@ def _lower(bound: BoundOperator[QuantizeAttributes]) -> KernelCall:
         "clamps": output.dtype is not DType.INT32,
     }
     return KernelCall("reference", "requantize", values, parameters, includes=("requantize",))
+
+
+def _flips_sign(bound: BoundOperator[QuantizeAttributes]) -> bool:
+    """True if all that changes is the highest bit: equal scales, zero points 128 apart."""
+    inputs, outputs = response(bound)
+    return bool(np.array_equal(inputs.astype(np.uint8) ^ 0x80, outputs.astype(np.uint8)))
 
 
 KERNEL = Kernel(operator="quantize", supports=takes_anything, lower=_lower)
