@@ -155,6 +155,8 @@ def fallback(key: str) -> str:
         "passes.check": False,
         "passes.time": False,
         "run.verify": False,
+        "run.reset_each": False,
+        "verify.reset_each": False,
         "pools.POOL.size_bytes": "the region's",
         "pools.POOL.targets": "all",
         "executor.aot.c_prefix": "none",

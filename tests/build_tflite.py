@@ -48,7 +48,13 @@ OPTION_TABLES = {
     "PADV2": "PadV2Options",
     "QUANTIZE": "QuantizeOptions",
     "RESHAPE": "ReshapeOptions",
+    "PACK": "PackOptions",
+    "SHAPE": "ShapeOptions",
     "SOFTMAX": "SoftmaxOptions",
+    "TRANSPOSE_CONV": "TransposeConvOptions",
+    "SPLIT": "SplitOptions",
+    "SPLIT_V": "SplitVOptions",
+    "STRIDED_SLICE": "StridedSliceOptions",
 }
 OPERATOR_VERSIONS = {"DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 4, "CONV_2D": 3, "QUANTIZE": 2}
 
@@ -197,19 +203,26 @@ def from_graph(graph: Graph) -> bytes:
     """Returns a `.tflite` file that computes what `graph` computes.
 
     Operands folded into attributes (shapes, paddings, axes) become constants again.
-    Raises `ValueError` for an operator that is uint8 in its file, and for padding that the format's SAME and VALID cannot express.
+    Raises `ValueError` for an operator that is uint8 in its file, and for padding that the
+    format's SAME and VALID cannot express.
     """
     tensors = dict(graph.tensors)
     nodes = []
     for bound in graph.bound_operators():
         names = [t.name if t is not None else "" for t in bound.inputs]
         code, options, operands = _node(bound)
+        if code == "TRANSPOSE_CONV":
+            shape = f"{bound.name}_shape"
+            tensors[shape] = _shape(shape, bound.output)
+            names = [shape, names[1], names[0], *names[2:]]
         for role, values in operands:
             name = f"{bound.name}_{role}"
             quantization = bound.output.quantization if role == "value" else None
             dtype = DType(str(values.dtype))
             tensors[name] = Tensor(name, values.shape, dtype, quantization, values)
             names.append(name)
+        if code == "SPLIT":
+            names.reverse()  # the axis comes first
         nodes.append(Node(code, tuple(names), tuple(t.name for t in bound.outputs), options))
     return build(list(tensors.values()), nodes, graph.inputs, graph.outputs)
 
@@ -233,6 +246,18 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
         operands = [("axes", np.array(at.axes, np.int32))]
     elif code == "FULLY_CONNECTED":
         options["KeepNumDims"] = at.keep_dims
+    elif code == "PACK":
+        options |= {"Axis": at.axis, "ValuesCount": len(bound.inputs)}
+    elif code == "SHAPE":
+        options["OutType"] = TENSOR_TYPES[bound.output.dtype]
+    elif code == "STRIDED_SLICE":
+        operands, options = _strided_slice(at)
+    elif code == "SPLIT":
+        options["NumSplits"] = len(at.sizes)
+        operands = [("axis", np.array(at.axis, np.int32))]
+    elif code == "SPLIT_V":
+        options["NumSplits"] = len(at.sizes)
+        operands = [("sizes", np.array(at.sizes, np.int32)), ("axis", np.array(at.axis, np.int32))]
     elif code == "CONCATENATION":
         options["Axis"] = at.axis
     elif code == "PAD":
@@ -242,13 +267,63 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
         if at.value != default:
             code = "PADV2"
             operands.append(("value", np.array([at.value], bound.output.dtype.numpy)))
-    if code in ("CONV_2D", "FULLY_CONNECTED"):
+    if code in ("CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV"):
         bias = bound.optional_input(2)
         if bias is not None and bound.input(0).dtype is DType.INT16:
             options["QuantizedBiasType"] = TENSOR_TYPES[bias.dtype]
     if code in ("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"):
         options |= _window(bound)
+    if code == "TRANSPOSE_CONV":
+        options |= {"StrideH": at.stride[0], "StrideW": at.stride[1]}
+        options["Padding"] = _transposed_padding(bound)
     return code, options, operands
+
+
+def _transposed_padding(bound: BoundOperator[Any]) -> int:
+    """Returns the scheme that gives the padding and the size of a TRANSPOSE_CONV's input."""
+    at, window = bound.attributes, bound.input(1).shape[1:3]
+    pixels = bound.input(0).shape[1:3]
+    axes = list(zip(at.size, at.stride, window, strict=True))
+    steps = [-(-size // stride) for size, stride, _ in axes]
+    totals = [
+        max((n - 1) * stride + taps - size, 0)
+        for n, (size, stride, taps) in zip(steps, axes, strict=True)
+    ]
+    if at.before == tuple(total // 2 for total in totals) and pixels == tuple(steps):
+        return int(tflite.Padding.SAME)
+    valid = tuple((size - taps + stride) // stride for size, stride, taps in axes)
+    if at.before == (0, 0) and pixels == valid:
+        return int(tflite.Padding.VALID)
+    raise ValueError(f"{bound.name}: padding {at.before} is neither SAME nor VALID")
+
+
+def _shape(name: str, tensor: Tensor) -> Tensor:
+    """Returns the constant that holds a tensor's shape."""
+    values = np.array(tensor.shape, np.int32)
+    return Tensor(name, values.shape, DType.INT32, None, values)
+
+
+def _strided_slice(at: Any) -> tuple[list[tuple[str, Array]], dict[str, Any]]:
+    """Returns the operands and options of a slice."""
+    options = {"EndMask": 0, "ShrinkAxisMask": 0, "NewAxisMask": 0}
+    entries: list[tuple[int, int, int]] = []
+    shape = list(at.shape)
+    for start, step, count in zip(at.start, at.step, at.count, strict=True):
+        while shape and shape[0] != count and shape[0] == 1:
+            options["NewAxisMask"] |= 1 << len(entries)
+            entries.append((0, 0, 1))
+            shape.pop(0)
+        if shape and shape[0] == count:
+            shape.pop(0)
+        else:
+            options["ShrinkAxisMask"] |= 1 << len(entries)
+        end = start + step * count
+        if end < 0:
+            options["EndMask"] |= 1 << len(entries)
+        entries.append((start, end, step))
+    operands = np.array(entries, np.int32).T
+    named = zip(("begin", "end", "strides"), operands, strict=True)
+    return [(name, values.copy()) for name, values in named], options
 
 
 def _window(bound: BoundOperator[Any]) -> dict[str, Any]:

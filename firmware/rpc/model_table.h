@@ -20,7 +20,8 @@ struct uhost_tensor {
  * run and run_operator take the arena and return enum uhost_model_status of protocol.h.
  * Weights that are not part of the code are params_bytes at params, and both check them
  * before they do anything else. writable_params is params where that is RAM, and null
- * where it is flash; all three are 0 where the code holds the weights.
+ * where it is flash; all three are 0 where the code holds the weights. reset puts what the
+ * model keeps from run to run to its initial values; it is null where there is nothing.
  */
 struct uhost_model {
     const char *name;
@@ -36,6 +37,7 @@ struct uhost_model {
     const struct uhost_tensor *outputs;
     int32_t (*run)(void *arena);
     int32_t (*run_operator)(void *arena, uint32_t index);
+    void (*reset)(void *arena);
 };
 
 extern const struct uhost_model uhost_models[];

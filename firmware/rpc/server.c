@@ -199,6 +199,25 @@ static void answer_operator(const uint8_t *payload)
     uhost_reply_short(UHOST_OPERATOR_REPLY, done.bytes, UHOST_OPERATOR_REPLY_BYTES);
 }
 
+static void reset_model(const struct uhost_model *model)
+{
+    if (model->reset != 0) {
+        model->reset(model->arena);
+    }
+}
+
+static void answer_reset(const uint8_t *payload)
+{
+    const struct uhost_model *model = uhost_find_model(uhost_unpack_reset_request(payload).model);
+
+    if (model == 0) {
+        return;
+    }
+    reset_model(model);
+    uhost_reply_begin(UHOST_RESET_REPLY);
+    uhost_frame_end();
+}
+
 /* ---- Requests ----------------------------------------------------------------------------- */
 
 /*
@@ -213,6 +232,9 @@ static bool accept(uint8_t type, uint16_t its_session, uint16_t its_sequence)
     }
     if (its_session != session) {
         session = its_session;
+        for (uint32_t i = 0; i < uhost_model_count; i++) {
+            reset_model(&uhost_models[i]);
+        }
     } else if (its_sequence == sequence) {
         return true;
     } else if ((uint16_t)(its_sequence - sequence) >= 0x8000u) {
@@ -268,6 +290,9 @@ static void answer(uint8_t type, const uint8_t *payload, uint32_t size)
         break;
     case UHOST_OPERATOR_REQUEST:
         answer_exact(type, payload, size, UHOST_OPERATOR_REQUEST_BYTES, answer_operator);
+        break;
+    case UHOST_RESET_REQUEST:
+        answer_exact(type, payload, size, UHOST_RESET_REQUEST_BYTES, answer_reset);
         break;
     case UHOST_PARAMS_REQUEST:
         answer_exact(type, payload, size, UHOST_PARAMS_REQUEST_BYTES, uhost_answer_params);

@@ -14,6 +14,7 @@ import pytest
 from uhost import driver
 from uhost.config.board import Board, load_board
 from uhost.ir.graph import Graph
+from uhost.ir.tensor import Array
 from uhost.kernels._kernel import candidates
 from uhost.ops._op import OPERATORS, evaluate
 from uhost.runtime.compiled import Built, Source
@@ -25,6 +26,7 @@ from uhost.toolchain._toolchain import TOOLCHAINS, Toolchain
 from uhost.toolchain.host_cc import HostCc
 
 SEEDS = (1, 2)
+STREAM = range(32)
 
 
 def merged(kind: str) -> Graph:
@@ -33,6 +35,7 @@ def merged(kind: str) -> Graph:
     operators = []
     inputs: list[str] = []
     outputs: list[str] = []
+    states: dict[str, Array] = {}
     for number, example in enumerate(OPERATORS[kind].examples()):
         rename = {name: f"e{number}.{name}" for name in example.graph.tensors}
         for name, tensor in example.graph.tensors.items():
@@ -48,7 +51,8 @@ def merged(kind: str) -> Graph:
             )
         inputs += [rename[n] for n in example.graph.inputs]
         outputs += [rename[n] for n in example.graph.outputs]
-    graph = Graph(kind, tensors, tuple(operators), tuple(inputs), tuple(outputs))
+        states |= {rename[n]: values for n, values in example.graph.states.items()}
+    graph = Graph(kind, tensors, tuple(operators), tuple(inputs), tuple(outputs), states)
     graph.verify()
     return graph
 
@@ -73,17 +77,24 @@ def check(
     built = Built(compiled, toolchain.build(compiled.artifact, board, folder), folder)
     lowered = compiled.models[0].lowered.graph
     where = replace(device(board.name, runner), board=board)
+    states = lowered.states
     with start(built, where) as executor:
-        for seed in SEEDS:
+        for seed in STREAM if states else SEEDS:
             sample = random_sample(lowered, seed)
             for index, value in sample.inputs.items():
                 executor.set_input(index, value)
             executor.run()
             feeds = {name: sample.inputs[i] for i, name in enumerate(lowered.inputs)}
-            expected = evaluate(lowered, feeds)
-            for index, name in enumerate(lowered.outputs):
-                result = compare(name, "reference", executor.get_output(index), expected[name])
+            expected = evaluate(lowered, feeds, states)
+            states = {name: expected[name] for name in states}
+            made = {n: executor.get_output(i) for i, n in enumerate(lowered.outputs)}
+            for name, value in (made | executor.get_states()).items():
+                result = compare(name, f"reference, run {seed}", value, expected[name])
                 assert result.matches, (result, np.shape(expected[name]))
+        if states:
+            executor.reset()
+            for name, value in executor.get_states().items():
+                assert value.tobytes() == lowered.states[name].tobytes()
 
 
 ALL = OPERATORS.names()

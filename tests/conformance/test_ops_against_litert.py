@@ -36,6 +36,10 @@ def why_not(kind: str, example: Example) -> str:
         return "LiteRT forms the factor in float32"
     if kind == "relu_n1_to_1" and dtypes[0] is DType.INT16:
         return "LiteRT has no int16 RELU_N1_TO_1"
+    if DType.BOOL in dtypes and kind in ("pack", "split", "split_v"):
+        return "LiteRT does not move booleans so"
+    if graph.states:
+        return "states are compared run by run"
     if "fatal_in_tflite" in example.tags:
         return "LiteRT ends the process"
     try:

@@ -25,10 +25,14 @@ ARENA_BYTES = 1 << 20
 
 def why_not(kind: str, example: Example) -> str:
     """Returns why TFLite Micro is no oracle for an example, or ""."""
+    if example.graph.states:
+        return "states are compared run by run"
     try:
         from_graph(example.graph)
     except ValueError as error:
         return str(error)
+    if "hybrid" in example.tags:
+        return "hybrid layers are refused"
     return DIFFERENCES.get((kind, example.name), "") or DIFFERENCES.get((kind, ""), "")
 
 
@@ -36,13 +40,26 @@ DIFFERENCES: dict[tuple[str, str], str] = {
     ("add", "int32_relu6"): "the fused activation is dropped",
     ("add", "int64"): "refused at run time",
     ("depthwise_conv_2d", "int16_narrow"): "a 32-bit bias read as 64-bit",
+    ("transpose_conv", "int16_narrow"): "a 32-bit bias read as 64-bit",
+    ("pack", "uint8"): "no such type",
+    ("pack", "bool"): "no such type",
     ("pad", "int64"): "refused at run time",
     ("quantize", "float32_to_uint8"): "refused at run time",
     ("relu6", "int8_requantize"): "integers are copied unscaled",
     ("relu6", "int8_requantize_wider"): "integers are copied unscaled",
     ("relu6", "int16_requantize"): "integers are copied unscaled",
     ("relu_n1_to_1", ""): "there is no such operator",
+    ("shape", "int8_int64"): "no such type",
     ("softmax", "int8_flat_long"): "the sum of exponentials overflows",
+    ("split", "uint8"): "no such type",
+    ("split", "int64"): "no such type",
+    ("split", "bool"): "no such type",
+    ("split_v", "uint8"): "no such type",
+    ("split_v", "int64"): "no such type",
+    ("split_v", "bool"): "no such type",
+    ("strided_slice", "uint8"): "no such type",
+    ("strided_slice", "int64"): "no such type",
+    ("strided_slice", "int8_ellipsis"): "new axes are ignored",
 }
 """(operator, example) → why uhost does not follow TFLite Micro, or cannot ask it."""
 

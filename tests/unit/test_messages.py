@@ -38,6 +38,8 @@ EXAMPLES: list[tuple[m.Message, str]] = [
     (m.ParamsWriteReply(), ""),
     (m.ParamsCheckRequest(1), "01"),
     (m.ParamsCheckReply(0xCBF43926), "2639f4cb"),
+    (m.ResetRequest(1), "01"),
+    (m.ResetReply(), ""),
     (m.LogNotice(b"hi"), "6869"),
     (
         m.FaultNotice(*range(1, 15)),

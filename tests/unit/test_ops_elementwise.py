@@ -181,8 +181,14 @@ def test_softmax_refusals() -> None:
     assert refusal(bind("softmax", one, *wide)) == "4096 classes, more than 4095"
     flat = quantized("a", (2, 3), 1e-9, 0)
     assert refusal(bind("softmax", one, flat, output)) == "the input scale is 9.99999972e-10"
-    half = quantized("o", (2, 3), 1 / 65536, -32768, DType.INT16)
-    assert refusal(bind("softmax", one, source, half)) == "'o' is int16 but 'a' is int8"
+    coarse = quantized("o", (2, 3), 1 / 32768, -32768, DType.INT16)
+    assert (
+        refusal(bind("softmax", one, source, coarse)) == "the output has scale 3.05175781e-05 "
+        "and zero point -32768, not 1/65536 and -32768"
+    )
+    assert refusal(bind("softmax", one, source, real("r", (2, 3)))) == (
+        "'r' is float32 but 'a' is int8"
+    )
 
 
 def test_softmax_without_options_has_no_beta() -> None:
@@ -317,7 +323,7 @@ def test_dequantize_refusals() -> None:
     attributes = DequantizeAttributes()
     wide = quantized("a", (3,), 0.1, 0, DType.INT32)
     assert refusal(bind("dequantize", attributes, wide, real("o", (3,)))) == (
-        "'a' is int32, not int8 or uint8 or int16"
+        "'a' is int32, not int8 or uint8 or int16 or float16"
     )
     source = quantized("a", (3,), 0.1, 0)
     assert refusal(bind("dequantize", attributes, source, source)) == "'a' is int8, not float32"

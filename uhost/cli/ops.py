@@ -58,7 +58,7 @@ def _types(kind: OperatorKind[Any]) -> list[str]:
     """Returns the types of first input and output of the operator's examples."""
     pairs = set()
     for example in kind.examples():
-        [bound] = example.graph.bound_operators()
+        bound = next(b for b in example.graph.bound_operators() if b.kind == kind.name)
         pairs.add((str(bound.input(0).dtype), str(bound.outputs[0].dtype)))
     return [one if one == two else f"{one} to {two}" for one, two in sorted(pairs)]
 

@@ -19,7 +19,7 @@ from uhost.cli._options import (
 )
 from uhost.cli._settings import Configured, SettingOption, Settings
 from uhost.cli._work import built as build_model
-from uhost.cli._work import for_model, pick
+from uhost.cli._work import chosen_models, for_model
 
 
 @click.command(cls=Configured)
@@ -37,6 +37,13 @@ from uhost.cli._work import for_model, pick
     metavar="F.npz",
     help="Samples with expected outputs: s<k>_in_<i>, s<k>_out_<i>, s<k>_tflm_<i>.",
 )
+@click.option(
+    "--reset-each",
+    cls=SettingOption,
+    keys=("verify", "reset_each"),
+    is_flag=True,
+    help="Reset the model's state before every sample. Default: it goes on from the last.",
+)
 @toolchain_option
 @json_option
 def command(
@@ -50,8 +57,9 @@ def command(
     """Compare every tensor that MODEL makes on a board with the exact reference.
 
     With --golden, every sample's outputs as well, in order and with no reset between
-    them. Integers must be equal bit for bit; floats agree within 1e-6 + 1e-5 of the
-    tensor's largest value. Exit code 0 when all match, 1 when not.
+    them; of a model that keeps state, every tensor of every sample. Integers must be equal
+    bit for bit; floats agree within 1e-6 + 1e-5 of the tensor's largest value. Exit code 0
+    when all match, 1 when not.
 
     Example: uhost verify kws.tflite --board stm32f746 --golden kws.golden.npz
     """
@@ -63,26 +71,36 @@ def command(
 
     with progress("Building"):
         built, asked = build_model(settings, project, "verify")
-    index = pick(built.compiled, name)
-    chosen = built.compiled.models[index]
-    graph = chosen.lowered.graph
-    golden = for_model(asked.golden, chosen.name) or resources.bundled_samples(
-        chosen.source.content
-    )
-    samples = read_golden(golden, graph).items if golden else (random_sample(graph),)
     where = device(built.compiled.board, asked.on or None, port=port, probe=probe)
-    with progress("Verifying") as update:
-        result = measure(built, where, samples, index, layers=True, progress=update)
-    if as_json:
-        click.echo(records.results_json([records.evaluation_record(result)]))
-    else:
-        show(
-            f"{result.model} on {where}, built with {result.toolchain}\n",
-            tables.comparisons(result),
-            "",
-            tables.verdict(result),
+    results = []
+    for index in chosen_models(built.compiled, name):
+        chosen = built.compiled.models[index]
+        graph = chosen.lowered.graph
+        golden = for_model(asked.golden, chosen.name) or resources.bundled_samples(
+            chosen.source.content
         )
-    return 0 if result.matches else 1
+        samples = read_golden(golden, graph).items if golden else (random_sample(graph),)
+        with progress("Verifying") as update:
+            result = measure(
+                built,
+                where,
+                samples,
+                index,
+                layers=True,
+                reset_each=bool(asked.reset_each),
+                progress=update,
+            )
+        results.append(result)
+        if not as_json:
+            show(
+                f"{result.model} on {where}, built with {result.toolchain}\n",
+                tables.comparisons(result),
+                "",
+                tables.verdict(result),
+            )
+    if as_json:
+        click.echo(records.results_json([records.evaluation_record(one) for one in results]))
+    return 0 if all(one.matches for one in results) else 1
 
 
 COMMAND = command

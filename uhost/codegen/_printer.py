@@ -21,7 +21,10 @@ from uhost.planner.plan import MemoryPlan
 _WIDEST = 96
 _LONGEST_LABEL = 48
 # What the templates call their own functions and variables.
-_OWN_WORDS = ("is_aligned", "is_weights_of", "arena", "memory", "weights", "params", "index")
+_OWN_WORDS = (
+    *("is_aligned", "is_weights_of", "fill_state", "copy_state"),
+    *("arena", "memory", "weights", "params", "index"),
+)
 _WIDEST_CALL = 90  # it is indented by 8 in one place
 
 _DTYPE_MACROS = {
@@ -127,12 +130,33 @@ class Printer:
             "declare_run_operator": self._run_operator(lowered.identifier, "arena"),
             "uses_arena": bool(lowered.selections),
             "steps": [self._step(lowered, params, i) for i in range(len(graph.operators))],
+            "state_bytes": plan.state_bytes,
+            "resets": self._resets(lowered),
         }
 
     def _run_operator(self, model: str, arena: str) -> str:
         params = "" if self._link_params else ", const void *params"
         name = f"enum {model}_status {model}_run_operator"
         return _wrap(f"{name}(void *{arena}{params}, uint32_t index)")
+
+    def _resets(self, lowered: Lowered) -> list[dict[str, object]]:
+        """Returns what puts each state back: one byte repeated, or a copy of a constant."""
+        stored = lowered.initial_values()
+        prefix = f"{lowered.identifier}_" if self._several else ""
+        resets: list[dict[str, object]] = []
+        for number, (name, values) in enumerate(lowered.graph.states.items()):
+            reset: dict[str, object] = {
+                "label": _label(name),
+                "offset": lowered.plan.offset(name),
+                "size_bytes": values.nbytes,
+                "byte": values.tobytes()[0],
+                "constant": "",
+            }
+            if name in stored:
+                text = f"{prefix}state_{number}_initial"
+                reset["constant"] = self._constant(text, values, values.itemsize)
+            resets.append(reset)
+        return resets
 
     def _step(self, lowered: Lowered, params: Params | None, index: int) -> dict[str, object]:
         operator = lowered.graph.operators[index]
@@ -209,7 +233,7 @@ def _words_of(lowered: Lowered) -> Iterator[str]:
     """Yields the identifiers that `model.h` and `model.c` make of a model's name."""
     name, graph = lowered.identifier, lowered.graph
     yield name
-    for suffix in ("run", "run_operator", "status", "params_header"):
+    for suffix in ("run", "run_operator", "reset", "status", "params_header"):
         yield f"{name}_{suffix}"
     for direction, tensors in (("input", graph.inputs), ("output", graph.outputs)):
         for index in range(len(tensors)):

@@ -74,6 +74,7 @@ def _values(lowered: Lowered, prefix: str) -> dict[str, object]:
         "variable": stem.lower(),
         "macro": stem.upper(),
         "workspace_bytes": lowered.plan.arena_bytes,
+        "has_state": bool(lowered.plan.state_bytes),
         **ports,
     }
 

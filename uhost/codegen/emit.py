@@ -10,7 +10,7 @@ from uhost.codegen.artifact import Artifact
 from uhost.codegen.c_interface import interface_files
 from uhost.codegen.environment import render
 from uhost.codegen.firmware import ARENA_SECTION
-from uhost.codegen.lowered import Lowered
+from uhost.codegen.lowered import Lowered, arena_sizes, arenas
 from uhost.config.board import Board
 from uhost.config.compilation import CompilationConfig, Executor
 from uhost.kernels._kernel import library
@@ -59,26 +59,22 @@ def model_table(
     script has a section for it.
     """
     apart = arena != board.ram and any(region.name == arena for region in board.regions)
+    arena_of = arenas(models, executor)
     rows = [
         {
             "name": one.identifier,
             "inputs": [port(one.graph.tensors[n], one.plan) for n in one.graph.inputs],
             "outputs": [port(one.graph.tensors[n], one.plan) for n in one.graph.outputs],
-            "arena": "arena" if executor.shared_arena else f"{one.identifier}_arena",
+            "arena": arena_of[one.identifier],
+            "has_state": bool(one.plan.state_bytes),
         }
         for one in models
     ]
-    sizes = [one.plan.arena_bytes for one in models]
-    arenas = (
-        [("arena", max(sizes, default=0))]
-        if executor.shared_arena
-        else [(f"{one.identifier}_arena", one.plan.arena_bytes) for one in models]
-    )
     return render(
         "model_table.c.j2",
         {
             "models": rows,
-            "arenas": arenas,
+            "arenas": list(arena_sizes(models, executor).items()),
             "alignment_bytes": max(
                 (one.plan.alignment_bytes for one in models), default=executor.alignment_bytes
             ),

@@ -78,7 +78,8 @@ class Executable(msgspec.Struct, frozen=True):
     """One model as its executor sees it.
 
     `name` is its C identifier, `title` its name as the user gave it. `params` is None
-    where the code holds the weights.
+    where the code holds the weights. `states` last from one run to the next; the code has a
+    function that puts them back to their initial values.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Executable(msgspec.Struct, frozen=True):
     outputs: tuple[ArenaTensor, ...]
     operators: tuple[ExecutableOperator, ...]
     params: ParamsKey | None = None
+    states: tuple[ArenaTensor, ...] = ()
 
     @property
     def macs(self) -> int:
@@ -139,6 +141,7 @@ def executable_of(lowered: Lowered, executor: Executor) -> Executable:
         tuple(_arena_tensor(graph.tensors[name], plan) for name in graph.outputs),
         tuple(operators),
         params,
+        tuple(_arena_tensor(graph.tensors[name], plan) for name in graph.states),
     )
 
 

@@ -47,9 +47,21 @@ class Lowered:
                 found[f"{operator.name}.{constant.role}"] = constant
         return found
 
+    def initial_values(self) -> dict[str, Constant]:
+        """Returns, by state, the initial values that take an array: not one byte repeated."""
+        return {
+            name: Constant("initial", values, values.itemsize)
+            for name, values in self.graph.states.items()
+            if len(set(values.tobytes())) > 1
+        }
+
     def constant_bytes(self) -> int:
         """Bytes of weights and tables the model stores; equal arrays are stored once."""
-        return sum(array.nbytes for array in distinct(self.constants()).values())
+        return sum(array.nbytes for array in distinct(self.stored()).values())
+
+    def stored(self) -> dict[str, Constant]:
+        """Returns all constants and initial values."""
+        return {**self.constants(), **self.initial_values()}
 
 
 def constants_of(bound: BoundOperator[Any], call: KernelCall) -> Iterator[Constant]:
@@ -88,17 +100,38 @@ class Params:
         return self.blob[16:PARAMS_HEADER_BYTES].hex()
 
 
+def arenas(models: Sequence[Lowered], executor: Executor) -> dict[str, str]:
+    """Returns the identifier of each model → the name of its arena.
+
+    A model with state has an arena of its own even where the others share one.
+    """
+    return {
+        one.identifier: "arena"
+        if executor.shared_arena and not one.plan.state_bytes
+        else f"{one.identifier}_arena"
+        for one in models
+    }
+
+
+def arena_sizes(models: Sequence[Lowered], executor: Executor) -> dict[str, int]:
+    """Returns arena name → bytes: those of the largest model that lies in it."""
+    names, sizes = arenas(models, executor), dict[str, int]()
+    for one in models:
+        name = names[one.identifier]
+        sizes[name] = max(sizes.get(name, 0), one.plan.arena_bytes)
+    return sizes
+
+
 def arena_bytes(models: Sequence[Lowered], executor: Executor) -> int:
-    """Bytes of all arenas of the models: one of the largest size, or one for each."""
-    sizes = [one.plan.arena_bytes for one in models]
-    return max(sizes, default=0) if executor.shared_arena else sum(sizes)
+    """Bytes of all arenas of the models."""
+    return sum(arena_sizes(models, executor).values())
 
 
 def constant_bytes(models: Sequence[Lowered]) -> int:
     """Bytes of the models' weights and tables; equal arrays of any of them are stored once."""
     arrays: dict[tuple[str, bytes], Array] = {}
     for one in models:
-        arrays.update(distinct(one.constants()))
+        arrays.update(distinct(one.stored()))
     return sum(array.nbytes for array in arrays.values())
 
 

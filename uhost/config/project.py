@@ -126,6 +126,10 @@ class RunSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     verify: (
         Annotated[bool, Meta(description="Compare every layer with the reference.")] | UnsetType
     ) = UNSET
+    reset_each: (
+        Annotated[bool, Meta(description="Reset the model's state before every sample.")]
+        | UnsetType
+    ) = UNSET
 
 
 class VerifySection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -137,6 +141,10 @@ class VerifySection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             str | dict[str, str],
             Meta(description="Samples with expected outputs, or model → samples."),
         ]
+        | UnsetType
+    ) = UNSET
+    reset_each: (
+        Annotated[bool, Meta(description="Reset the model's state before every sample.")]
         | UnsetType
     ) = UNSET
 

@@ -6,84 +6,21 @@ importer of each node, checks the result, and reports all unsupported nodes at o
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, cast
+from dataclasses import replace
+from typing import Any, TypeAlias
 
-from uhost.errors import (
-    FileOperator,
-    InternalError,
-    MalformedModelError,
-    ModelError,
-    UnsupportedOperatorError,
-    VerifyError,
-)
+from uhost.errors import InternalError, MalformedModelError, ModelError, VerifyError
+from uhost.frontends._node import Declared, Node, RefusedTensor
+from uhost.frontends._unsupported import Unsupported, type_text, unsupported_operators
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator, Graph, Operator
-from uhost.ir.tensor import Tensor
-from uhost.ops._op import OPERATORS, Importer, OperatorKind, UnsupportedNodeError
+from uhost.ir.tensor import Array, Tensor
+from uhost.ops._op import OPERATORS, Imported, Importer, OperatorKind, UnsupportedNodeError
 
 ACTIVATION_LIMIT_BYTES = 2**31
 INCONSISTENT = "the file contradicts itself: export the model again with a current converter"
-
-_NAME_LIMIT = 60
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedTensor:
-    """A tensor that no operator of uhost can take: its type as text, and the reason."""
-
-    name: str
-    type: str
-    reason: str
-
-    is_constant = False
-
-
-Declared: TypeAlias = Tensor | RefusedTensor
-"""A tensor as a frontend read it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One operator of a model file; a `SourceNode` once its tensors are known to be sound.
-
-    `operator` is its name in the format, `place` says where it is in the file. With
-    `from_uint8` its int8 tensors are uint8 in the file (`uhost.frontends._uint8`).
-    """
-
-    index: int
-    operator: str
-    declared_inputs: tuple[Declared | None, ...]
-    declared_outputs: tuple[Declared, ...]
-    options: Any
-    place: str
-    from_uint8: bool = False
-
-    @property
-    def declared(self) -> tuple[Declared | None, ...]:
-        """Inputs, then outputs."""
-        return *self.declared_inputs, *self.declared_outputs
-
-    @property
-    def inputs(self) -> tuple[Tensor | None, ...]:
-        """Input tensors; None where an optional one is absent."""
-        return cast(tuple[Tensor | None, ...], self.declared_inputs)
-
-    @property
-    def outputs(self) -> tuple[Tensor, ...]:
-        """Output tensors."""
-        return cast(tuple[Tensor, ...], self.declared_outputs)
-
-
-@dataclass(frozen=True, slots=True)
-class _Unsupported:
-    """A node that cannot be taken, and why."""
-
-    node: Node
-    reason: str
 
 
 def fresh_name(name: str, index: int, taken: Container[str]) -> str:
@@ -103,29 +40,36 @@ def import_nodes(
     inputs: Sequence[Declared],
     outputs: Sequence[Declared],
     dynamic: Mapping[str, tuple[int, ...]],
+    states: Mapping[str, tuple[Tensor, Array]] | None = None,
+    *,
+    is_model: bool = True,
 ) -> Graph:
     """Returns the verified graph of `nodes`, the model `name` in the format `form`.
 
     `dynamic` gives the shape, -1 where open, of each tensor the file leaves open beyond
-    the batch. Raises `UnsupportedOperatorError` with all unsupported nodes at once, and
-    `MalformedModelError` where the file contradicts itself.
+    the batch, `states` those that last from run to run, with their initial values. A graph
+    that is no model, but called by one, may have no operators and no outputs. Raises
+    `UnsupportedOperatorError` with all unsupported nodes at once, and `MalformedModelError`
+    where the file contradicts itself.
     """
     for tensor in inputs:
         if tensor.name in dynamic:
             raise _dynamic_shape(tensor.name, dynamic[tensor.name], name)
     kinds = _importers_of(form)
     declared = (*inputs, *outputs, *(tensor for node in nodes for tensor in node.declared))
-    graph = _GraphUnderWay(name, inputs, {tensor.name for tensor in declared if tensor}, dynamic)
-    unsupported: list[_Unsupported] = []
+    exits = frozenset(tensor.name for tensor in outputs)
+    names = {tensor.name for tensor in declared if tensor}
+    graph = _GraphUnderWay(name, inputs, exits, names, dynamic, dict(states or {}))
+    unsupported: list[Unsupported] = []
     for node in nodes:
         try:
             graph.add(node, kinds)
         except UnsupportedNodeError as error:
-            unsupported.append(_Unsupported(node, str(error)))
+            unsupported.append(Unsupported(node, str(error)))
         graph.write(node)
     if unsupported:
-        raise _unsupported_operators(name, nodes, unsupported)
-    return graph.finish(inputs, outputs)
+        raise unsupported_operators(name, nodes, unsupported)
+    return graph.finish(inputs, outputs, is_model)
 
 
 _Importers: TypeAlias = Mapping[str, tuple[OperatorKind[Any], Importer]]
@@ -153,15 +97,20 @@ class _GraphUnderWay:
         self,
         name: str,
         inputs: Sequence[Declared],
+        exits: frozenset[str],
         names: set[str],
         dynamic: Mapping[str, tuple[int, ...]],
+        states: dict[str, tuple[Tensor, Array]],
     ) -> None:
+        self._states = states
         self._name = name
         self._names = names
         self._dynamic = dynamic
         self._tensors: dict[str, Tensor] = {}
         self._operators: list[Operator] = []
-        self._written = set[str]()
+        self._written = set(states)
+        self._folded: dict[str, Tensor] = {}
+        self._exits = exits
         for tensor in inputs:
             if tensor.is_constant:
                 raise self._malformed(f"the model input '{tensor.name}' is a constant")
@@ -178,6 +127,7 @@ class _GraphUnderWay:
             for index, tensor in enumerate(tensors):
                 if isinstance(tensor, RefusedTensor):
                     raise UnsupportedNodeError(f"{role} {index} {tensor.reason}")
+        node = replace(node, declared_inputs=tuple(map(self._known, node.declared_inputs)))
         for tensor in node.inputs:
             if tensor and not tensor.is_constant and tensor.name not in self._written:
                 raise self._malformed(
@@ -190,35 +140,56 @@ class _GraphUnderWay:
         inputs = tuple(self._keep(tensor) for tensor in imported.inputs)
         while inputs and inputs[-1] is None:
             inputs = inputs[:-1]  # one form for "no bias", whether left out or marked absent
+        outputs = (*node.outputs, *self._updated(node, imported))
         bound = BoundOperator(
-            f"{kind.name}_{node.index}", kind.name, imported.attributes, inputs, node.outputs
+            f"{kind.name}_{node.index}", kind.name, imported.attributes, inputs, outputs
         )
         with _contradictions(node):
             inferred = tuple(kind.infer(bound))
-        self._check_outputs(node, inferred)
+        self._check_outputs(node, outputs, inferred)
+        is_exit = any(tensor.name in self._exits for tensor in node.outputs)
+        constant = all(t is None or t.is_constant for t in inputs)
+        if kind.folds_at_import and constant and not is_exit:
+            self._fold(kind, bound)
+            return
+        for index, tensor in enumerate(node.inputs):
+            if tensor is not None and tensor.dtype is DType.FLOAT16:
+                raise UnsupportedNodeError(f"input {index} has type float16")
         self._operators.append(
             Operator(
                 bound.name,
                 bound.kind,
                 tuple(tensor.name if tensor else "" for tensor in inputs),
-                tuple(tensor.name for tensor in node.outputs),
+                tuple(tensor.name for tensor in outputs),
                 bound.attributes,
             )
         )
-        self._tensors.update({tensor.name: tensor for tensor in node.outputs})
+        self._tensors.update({tensor.name: tensor for tensor in outputs})
+
+    def _known(self, tensor: Declared | None) -> Declared | None:
+        """Returns the constant that an operator before made of a tensor, else the tensor."""
+        return self._folded.get(tensor.name, tensor) if tensor is not None else None
+
+    def _fold(self, kind: OperatorKind[Any], bound: BoundOperator[Any]) -> None:
+        """Makes constants of the outputs of an operator on constants, in place of the operator."""
+        arrays = [None if t is None else t.constant() for t in bound.inputs]
+        for tensor, values in zip(bound.outputs, kind.reference(bound, arrays), strict=True):
+            self._folded[tensor.name] = replace(tensor, values=values)
 
     def write(self, node: Node) -> None:
         """Notes what a node writes, supported or not; raises where it must not."""
         for tensor in node.declared_outputs:
             if tensor.is_constant:
                 raise self._malformed(f"the constant '{tensor.name}' is written", node.place)
-            if tensor.name in self._written:
+            if tensor.name in self._written and tensor.name not in self._states:
                 raise self._malformed(f"tensor '{tensor.name}' is written twice", node.place)
             self._written.add(tensor.name)
 
-    def finish(self, inputs: Sequence[Declared], outputs: Sequence[Declared]) -> Graph:
+    def finish(
+        self, inputs: Sequence[Declared], outputs: Sequence[Declared], is_model: bool
+    ) -> Graph:
         """Returns the graph of everything added, verified."""
-        if not self._operators or not outputs:
+        if is_model and not (self._operators and outputs):
             raise self._malformed("the model computes nothing")
         for tensor in (*inputs, *outputs):
             if isinstance(tensor, RefusedTensor):
@@ -239,9 +210,22 @@ class _GraphUnderWay:
             tuple(self._operators),
             tuple(tensor.name for tensor in inputs),
             tuple(tensor.name for tensor in outputs),
+            {name: values for name, (_, values) in self._states.items() if name in self._tensors},
         )
         graph.verify()
         return graph
+
+    def _updated(self, node: Node, imported: Imported) -> tuple[Tensor, ...]:
+        """Returns the states that the operator changes, the importer's own among them."""
+        for tensor, values in imported.states.items():
+            self._states[tensor.name] = tensor, values
+        for tensor in imported.updates:
+            if tensor.name not in self._states:
+                raise self._malformed(
+                    f"tensor '{tensor.name}', which {node.operator} changes, is no variable",
+                    node.place,
+                )
+        return imported.updates
 
     def _keep(self, tensor: Tensor | None) -> Tensor | None:
         """Returns `tensor` as the graph holds it: renamed if an importer made it of another."""
@@ -256,20 +240,25 @@ class _GraphUnderWay:
         self._tensors[renamed.name] = renamed
         return renamed
 
-    def _check_outputs(self, node: Node, inferred: Sequence[tuple[tuple[int, ...], DType]]) -> None:
+    def _check_outputs(
+        self,
+        node: Node,
+        outputs: Sequence[Tensor],
+        inferred: Sequence[tuple[tuple[int, ...], DType]],
+    ) -> None:
         """Raises unless the file declares the outputs as the operator makes them."""
-        if len(inferred) != len(node.outputs):
+        if len(inferred) != len(outputs):
             raise self._malformed(
-                f"{node.operator} has {len(node.outputs)} outputs, not {len(inferred)}", node.place
+                f"{node.operator} has {len(outputs)} outputs, not {len(inferred)}", node.place
             )
-        for tensor, (shape, dtype) in zip(node.outputs, inferred, strict=True):
+        for tensor, (shape, dtype) in zip(outputs, inferred, strict=True):
             if (tensor.shape, tensor.dtype) == (tuple(shape), dtype):
                 continue
             if tensor.name in self._dynamic:
                 raise _dynamic_shape(tensor.name, self._dynamic[tensor.name], self._name)
             raise self._malformed(
-                f"tensor '{tensor.name}' is declared {_type_text(tensor.shape, tensor.dtype)}, "
-                f"but {node.operator} makes {_type_text(shape, dtype)} of its inputs",
+                f"tensor '{tensor.name}' is declared {type_text(tensor.shape, tensor.dtype)}, "
+                f"but {node.operator} makes {type_text(shape, dtype)} of its inputs",
                 node.place,
             )
 
@@ -316,57 +305,3 @@ def _dynamic_shape(tensor: str, shape: Sequence[int], name: str) -> ModelError:
         fix="memory is planned when the model is compiled: fix every dimension but the batch "
         "when exporting the model",
     )
-
-
-def _unsupported_operators(
-    name: str, nodes: Sequence[Node], unsupported: Sequence[_Unsupported]
-) -> UnsupportedOperatorError:
-    counts = Counter(entry.node.operator for entry in unsupported)
-    groups: dict[tuple[str, str], list[Node]] = defaultdict(list)
-    for entry in unsupported:
-        groups[entry.node.operator, entry.reason].append(entry.node)
-    summary = ", ".join(f"{count} × {operator}" for operator, count in counts.most_common())
-    lines = [f"uhost cannot compile {len(unsupported)} of {len(nodes)} operators: {summary}"]
-    for (operator, reason), refused in groups.items():
-        lines.append(f"  {operator}: {reason}")
-        for node in refused:
-            outputs = ", ".join(_describe(tensor) for tensor in node.declared_outputs)
-            lines.append(f"    operator {node.index} -> {outputs or 'nothing'}")
-    return UnsupportedOperatorError(
-        "\n".join(lines),
-        where=f"model '{name}'",
-        fix="`uhost ops` lists the operators, types and options that are supported",
-        operators=_file_operators(nodes, unsupported),
-    )
-
-
-def _file_operators(
-    nodes: Sequence[Node], unsupported: Sequence[_Unsupported]
-) -> tuple[FileOperator, ...]:
-    reasons = {entry.node.index: entry.reason for entry in unsupported}
-    return tuple(
-        FileOperator(
-            node.index,
-            node.operator,
-            tuple(_type_of(tensor) for tensor in node.declared_outputs),
-            reasons.get(node.index, ""),
-        )
-        for node in nodes
-    )
-
-
-def _describe(tensor: Declared) -> str:
-    name = tensor.name
-    if len(name) > _NAME_LIMIT:
-        name = f"{name[: _NAME_LIMIT // 2]}…{name[-_NAME_LIMIT // 2 :]}"
-    return f"'{name}' {_type_of(tensor)}"
-
-
-def _type_of(tensor: Declared) -> str:
-    if isinstance(tensor, RefusedTensor):
-        return tensor.type
-    return _type_text(tensor.shape, tensor.dtype)
-
-
-def _type_text(shape: Sequence[int], dtype: DType) -> str:
-    return f"{dtype}[{'x'.join(map(str, shape))}]"

@@ -12,7 +12,8 @@ import tflite
 
 from uhost.errors import MalformedModelError
 from uhost.frontends._flatbuffer import DAMAGED, Flatbuffer
-from uhost.frontends._import import Declared, RefusedTensor, fresh_name
+from uhost.frontends._import import fresh_name
+from uhost.frontends._node import Declared, RefusedTensor
 from uhost.ir.dtype import DType
 from uhost.ir.tensor import Array, Quantization, Tensor
 
@@ -27,6 +28,7 @@ _DTYPES = {
     tflite.TensorType.INT32: DType.INT32,
     tflite.TensorType.INT64: DType.INT64,
     tflite.TensorType.FLOAT32: DType.FLOAT32,
+    tflite.TensorType.FLOAT16: DType.FLOAT16,
     tflite.TensorType.BOOL: DType.BOOL,
 }
 
@@ -36,11 +38,13 @@ class TensorTable:
     """The tensors of a subgraph in file order, and which of their dimensions the file leaves open.
 
     `dynamic` maps the name of each tensor with open dimensions other than the batch to
-    its shape as the file writes it, -1 where open.
+    its shape as the file writes it, -1 where open. `variables` are the names of the tensors
+    that the file says are kept from run to run.
     """
 
     tensors: tuple[Declared, ...]
     dynamic: dict[str, tuple[int, ...]]
+    variables: frozenset[str]
 
 
 def enum_names(enumeration: type[Any]) -> dict[int, str]:
@@ -64,12 +68,18 @@ def text(content: bytes | None) -> str:
 
 
 def read_tensors(
-    flatbuffer: Flatbuffer, model: Any, subgraph: Any, written: frozenset[int], place: str
+    flatbuffer: Flatbuffer,
+    model: Any,
+    subgraph: Any,
+    written: frozenset[int],
+    place: str,
+    taken: frozenset[str] = frozenset(),
 ) -> TensorTable:
     """Returns every tensor of `subgraph`, unique and non-empty names included.
 
-    `written` holds the indices that the subgraph's inputs and operators write. Tensors
-    that uhost cannot represent come back as `RefusedTensor`.
+    `written` holds the indices that the subgraph's inputs and operators write, `taken` the
+    names that no tensor may have. Tensors that uhost cannot represent come back as
+    `RefusedTensor`.
     Raises `MalformedModelError` where a tensor contradicts the file or itself.
     """
     count = subgraph.TensorsLength()
@@ -80,7 +90,8 @@ def read_tensors(
             fix=DAMAGED,
         )
     buffers = _Buffers(flatbuffer, model)
-    names = set[str]()
+    names = set(taken)
+    variables = set[str]()
     tensors: list[Declared] = []
     dynamic: dict[str, tuple[int, ...]] = {}
     for index in range(count):
@@ -88,12 +99,14 @@ def read_tensors(
         source = flatbuffer.checked(subgraph.Tensors(index), tensor_place)
         name = fresh_name(text(source.Name()), index, names)
         names.add(name)
+        if source.IsVariable():
+            variables.add(name)
         reader = _TensorReader(flatbuffer, source, name, tensor_place)
         signature = reader.signature()
         if -1 in signature[1:]:
             dynamic[name] = signature
         tensors.append(reader.read(buffers, index in written))
-    return TensorTable(tuple(tensors), dynamic)
+    return TensorTable(tuple(tensors), dynamic, frozenset(variables))
 
 
 class _Buffers:
@@ -145,19 +158,19 @@ class _TensorReader:
     def read(self, buffers: _Buffers, is_written: bool) -> Declared:
         shape = self._shape()
         code = self.source.Type()
-        dtype = _DTYPES.get(code)
+        is_packed = code == tflite.TensorType.INT4
+        dtype = DType.INT8 if is_packed else _DTYPES.get(code)
         if dtype is None:
             type_name = enum_names(tflite.TensorType).get(code)
             if type_name is None:
                 raise self._malformed(f"has the unknown element type {code}")
             return self._refused(shape, type_name.lower(), f"has type {type_name.lower()}")
         size_bytes = math.prod(shape) * dtype.size_bytes
+        type_name = "int4" if is_packed else str(dtype)
         if size_bytes > TENSOR_LIMIT_BYTES:
             raise self._malformed(f"takes {size_bytes} bytes, {dtype}{list(shape)}")
         if self.source.Sparsity() is not None:
             return self._refused(shape, str(dtype), "is sparse")
-        if self.source.IsVariable():
-            return self._refused(shape, str(dtype), "is a variable, kept between runs")
         parameters = self.source.Quantization()
         quantization = None
         # Float tensors carry calibration statistics here, no quantisation.
@@ -169,10 +182,17 @@ class _TensorReader:
         content = buffers.content(self.source.Buffer(), self.place)
         # A tensor without elements has no bytes to tell it from an activation.
         is_constant = content.size > 0 or (size_bytes == 0 and not is_written)
+        if self.source.IsVariable() and content.size:
+            return self._refused(shape, str(dtype), "is a variable with values of its own")
         if not is_constant:
+            if is_packed or dtype is DType.FLOAT16:
+                return self._refused(shape, type_name, f"has type {type_name}")
             if size_bytes == 0:
                 return self._refused(shape, str(dtype), "has no elements")
             return Tensor(self.name, shape, dtype, quantization)
+        if is_packed and content.size == (size_bytes + 1) // 2:
+            self.flatbuffer.charge(size_bytes, self.place)
+            return Tensor(self.name, shape, dtype, quantization, _unpacked(content, shape))
         if content.size != size_bytes:
             raise self._malformed(
                 f"is {dtype}{list(shape)} of {size_bytes} bytes, its buffer holds {content.size}"
@@ -233,3 +253,9 @@ class _TensorReader:
         return MalformedModelError(
             f"the file is corrupt: tensor '{self.name}' {what}", where=self.place, fix=DAMAGED
         )
+
+
+def _unpacked(content: Array, shape: tuple[int, ...]) -> Array:
+    """Returns 4-bit numbers, two per byte and the low one first, as int8 of `shape`."""
+    pairs = np.stack([content & 15, content >> 4], axis=-1).reshape(-1)
+    return ((pairs[: math.prod(shape)].astype(np.int8) ^ 8) - 8).astype(np.int8).reshape(shape)

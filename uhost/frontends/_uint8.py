@@ -14,9 +14,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from uhost.frontends._import import Declared, Node, RefusedTensor, fresh_name
+from uhost.frontends._import import fresh_name
+from uhost.frontends._node import Declared, Node, RefusedTensor
 from uhost.ir.dtype import DType
-from uhost.ir.tensor import Quantization, Tensor
+from uhost.ir.tensor import Array, Quantization, Tensor
 
 _EITHER = frozenset({"QUANTIZE", "DEQUANTIZE"})
 _OFFSET = 128
@@ -67,6 +68,19 @@ def recentre(
     return (*before, *inner, *after)
 
 
+def recentre_state(tensor: Tensor, values: Array) -> tuple[Tensor, Array]:
+    """Returns a state as it is inside the graph, with its initial values."""
+    if not _is_uint8(tensor):
+        return tensor, values
+    return _shifted(tensor, tensor.name), recentred(values)
+
+
+def recentred(values: Array) -> Array:
+    """Returns the int8 of uint8 values, or the uint8 of int8 values."""
+    flipped = values.view(np.uint8) ^ np.uint8(_OFFSET)
+    return flipped.view(np.int8 if values.dtype == np.uint8 else np.uint8)
+
+
 def _can_stay(name: str, nodes: Sequence[Node]) -> bool:
     """True if all neighbours of a uint8 input or output of the model take uint8 as it is."""
     users = [node for node in nodes if any(t and t.name == name for t in node.declared)]
@@ -91,5 +105,5 @@ def _shifted(tensor: Tensor, name: str) -> Tensor:
     )
     values = tensor.values
     if values is not None:
-        values = (values ^ np.uint8(_OFFSET)).view(np.int8)
+        values = recentred(values)
     return Tensor(name, tensor.shape, DType.INT8, quantization, values)

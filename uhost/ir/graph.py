@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from uhost.errors import VerifyError
 from uhost.ir.printer import print_attributes
-from uhost.ir.tensor import Tensor
+from uhost.ir.tensor import Array, Tensor
 
 
 class Attributes:
@@ -87,16 +87,24 @@ class BoundOperator(Generic[A]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Graph:
-    """Tensors by name and operators in an order in which every input is made before it is read."""
+    """Tensors by name and operators in an order in which every input is made before it is read.
+
+    `states` maps each tensor that lasts from one run to the next to its initial values. It
+    is there to be read from the start; an operator that changes it has it among its outputs,
+    and those that come later read the new values. The order of operators is their meaning
+    where they touch one state.
+    """
 
     name: str
     tensors: Mapping[str, Tensor]
     operators: tuple[Operator, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    states: Mapping[str, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tensors", MappingProxyType(dict(self.tensors)))
+        object.__setattr__(self, "states", MappingProxyType(dict(self.states)))
 
     def bind(self, operator: Operator) -> BoundOperator[Any]:
         """Returns `operator` with its tensors."""
@@ -121,7 +129,8 @@ class Graph:
         for operator in operators:
             used.update(operator.inputs, operator.outputs)
         kept = {name: tensor for name, tensor in pool.items() if name in used}
-        return replace(self, operators=operators, tensors=kept)
+        states = {name: values for name, values in self.states.items() if name in used}
+        return replace(self, operators=operators, tensors=kept, states=states)
 
     def verify(self) -> None:
         """Raises `VerifyError` unless names resolve, order is topological, writers are unique."""
@@ -135,6 +144,8 @@ class Graph:
             if name in made:
                 raise VerifyError(f"graph input '{name}' is a constant")
             made.add(name)
+        self._verify_states(made)
+        made.update(self.states)
         for operator in self.operators:
             for name in operator.inputs:
                 if name and name not in self.tensors:
@@ -146,12 +157,25 @@ class Graph:
             for name in operator.outputs:
                 if name not in self.tensors:
                     raise VerifyError(f"operator '{operator.name}' writes unknown tensor '{name}'")
-                if name in made:
+                if name in made and name not in self.states:
                     raise VerifyError(f"tensor '{name}' is written twice")
                 made.add(name)
         for name in self.outputs:
             if name not in made:
                 raise VerifyError(f"nothing writes graph output '{name}'")
+
+    def _verify_states(self, made: set[str]) -> None:
+        for name, values in self.states.items():
+            tensor = self.tensors.get(name)
+            if tensor is None:
+                raise VerifyError(f"state '{name}' is not a tensor")
+            if name in made:
+                raise VerifyError(f"state '{name}' is a constant or an input of the graph")
+            if values.shape != tensor.shape or values.dtype != tensor.dtype.numpy:
+                raise VerifyError(
+                    f"state '{name}' is {tensor.dtype}{list(tensor.shape)}, its initial values "
+                    f"are {values.dtype}{list(values.shape)}"
+                )
 
     def __str__(self) -> str:
         """Returns the graph as text: one line per operator, stable, readable in a diff."""
@@ -164,6 +188,7 @@ class Graph:
 
         lines = [f"graph {self.name} {{"]
         lines += [f"  input  {value(name)}" for name in self.inputs]
+        lines += [f"  state  {value(name)}" for name in self.states]
         for operator in self.operators:
             results = ", ".join(value(name) for name in operator.outputs)
             arguments = ", ".join(argument(name) for name in operator.inputs)

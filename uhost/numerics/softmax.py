@@ -9,6 +9,7 @@ gemmlowp, "fixedpoint.h"; TFLite, "reference/softmax.h" and "quantization_util.c
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,20 +43,20 @@ def _saturating_shift_left(x: Array, bits: int) -> NDArray[np.int64]:
     return np.clip(shifted, INT32_MIN, INT32_MAX)
 
 
-def exp_on_negative_values(x: Array) -> NDArray[np.int64]:
-    """Returns exp(x) in Q0.31 for x ≤ 0 in Q5.26."""
+def exp_on_negative_values(x: Array, integer_bits: int = INPUT_INTEGER_BITS) -> NDArray[np.int64]:
+    """Returns exp(x) in Q0.31 for x ≤ 0 with `integer_bits` (0 to 5) integer bits."""
     value = np.asarray(x, np.int64)
-    fraction_bits = 31 - INPUT_INTEGER_BITS
+    fraction_bits = 31 - integer_bits
     quarter = 1 << (fraction_bits - 2)
     within = (value & (quarter - 1)) - quarter
-    a = _saturating_shift_left(within, INPUT_INTEGER_BITS) + (1 << 28)
+    a = _saturating_shift_left(within, integer_bits) + (1 << 28)
     squared = _multiply(a, a)
     cubed = _multiply(squared, a)
     fourth = rounding_divide_by_power_of_two(_multiply(squared, squared), 2)
     series = rounding_divide_by_power_of_two(_multiply(fourth + cubed, _ONE_THIRD) + squared, 1)
     result = _EXP_MINUS_EIGHTH + _multiply(a + series, _EXP_MINUS_EIGHTH)
     rest = within - value
-    for position, factor in enumerate(_EXP_OF_BITS):
+    for position, factor in enumerate(_EXP_OF_BITS[: integer_bits + 2]):
         bit = 1 << (fraction_bits - 2 + position)
         result = np.where(rest & bit, _multiply(result, factor), result)
     return np.where(value == 0, INT32_MAX, result)
@@ -89,8 +90,10 @@ def softmax_exponentials(beta: float, scale: float) -> NDArray[np.int32]:
     return values.astype(np.int32)
 
 
-def softmax_int8(x: Array, exponentials: NDArray[np.int32]) -> NDArray[np.int8]:
-    """Returns the softmax over the last axis, with scale 1/256 and zero point -128.
+def softmax_int8(
+    x: Array, exponentials: NDArray[np.int32], output_bits: int = 8
+) -> NDArray[np.signedinteger[Any]]:
+    """Returns the softmax over the last axis, 0 as the lowest number and 2^-output_bits a step.
 
     `x` is int8 with at most `MAX_DEPTH` elements in the last axis; `exponentials` is what
     `softmax_exponentials` returns.
@@ -102,6 +105,7 @@ def softmax_int8(x: Array, exponentials: NDArray[np.int32]) -> NDArray[np.int8]:
     headroom = 32 - np.frexp(total.astype(np.float64))[1].astype(np.int64)
     fraction = (total << headroom) - (1 << 31)
     reciprocal = reciprocal_of_one_plus(fraction)
-    exponent = SUM_INTEGER_BITS - headroom + 31 - 8
+    exponent = SUM_INTEGER_BITS - headroom + 31 - output_bits
     result = rounding_divide_by_power_of_two(_multiply(reciprocal, exponential), exponent)
-    return np.clip(result - 128, -128, 127).astype(np.int8)
+    half = 1 << (output_bits - 1)
+    return np.clip(result - half, -half, half - 1).astype(f"i{output_bits // 8}")

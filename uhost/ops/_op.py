@@ -10,7 +10,7 @@ import enum
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from uhost.ir.dtype import DType
 from uhost.ir.graph import Attributes, BoundOperator, Graph, Operator
@@ -88,16 +88,32 @@ class SourceNode(Protocol):
         """True if the int8 tensors are uint8 in the file, where every number is 128 more."""
 
 
+@runtime_checkable
+class CallingNode(SourceNode, Protocol):
+    """A node of a format in which operators call other graphs of the file."""
+
+    @property
+    def subgraph(self) -> Callable[[int], Graph]:
+        """Imports and returns graph number n of the file."""
+
+
 class UnsupportedNodeError(Exception):
     """Raised by an importer or a check: the reason this node cannot be taken, in a few words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an importer makes of a node: attributes, and which inputs the operator keeps."""
+    """What an importer makes of a node: attributes, and which inputs the operator keeps.
+
+    `updates` are the states among the inputs that the operator changes: they become its last
+    outputs. `states` maps further states, of which the file knows nothing, to their initial
+    values.
+    """
 
     attributes: Attributes
     inputs: tuple[Tensor | None, ...]
+    updates: tuple[Tensor, ...] = ()
+    states: Mapping[Tensor, Array] = field(default_factory=dict)
 
 
 Importer = Callable[[SourceNode], Imported]
@@ -141,7 +157,8 @@ class OperatorKind(Generic[A]):
 
     `takes_uint8`: on uint8 tensors it computes what it computes on int8 ones of numbers and zero
     points less 128, by LiteRT's rules, given the attributes that its importer makes of a node
-    with `from_uint8`.
+    with `from_uint8`. `folds_at_import`: on constants it is computed when the file is read, as
+    its readers may need to see constants.
     """
 
     name: str
@@ -163,6 +180,7 @@ class OperatorKind(Generic[A]):
     is_expansion: Callable[[BoundOperator[A]], bool] = lambda bound: False
     joins_channels: Callable[[BoundOperator[A]], bool] = lambda bound: False
     takes_uint8: bool = False
+    folds_at_import: bool = False
 
 
 OPERATORS: Registry[OperatorKind[Any]] = Registry("uhost.ops", "OPERATOR", "operator")
@@ -188,10 +206,14 @@ def single(
     return Graph(name, tensors, (operator,), feeds, tuple(t.name for t in outputs))
 
 
-def evaluate(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
+def evaluate(
+    graph: Graph, inputs: Mapping[str, Array], states: Mapping[str, Array] | None = None
+) -> dict[str, Array]:
     """Returns the value of every tensor by the exact numpy references.
 
-    `inputs` maps each graph input to an array of its shape and type.
+    `inputs` maps each graph input to an array of its shape and type, `states` each state to
+    its values before the run, by default the initial ones. In the result a state has its
+    values after the run.
     """
     values: dict[str, Array] = {
         name: tensor.values for name, tensor in graph.tensors.items() if tensor.values is not None
@@ -199,6 +221,8 @@ def evaluate(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
     for name in graph.inputs:
         tensor = graph.tensors[name]
         values[name] = checked(tensor, inputs[name])
+    for name, initial in graph.states.items():
+        values[name] = checked(graph.tensors[name], initial if states is None else states[name])
     for bound, operator in zip(graph.bound_operators(), graph.operators, strict=True):
         arguments = [values[name] if name else None for name in operator.inputs]
         results = OPERATORS[bound.kind].reference(bound, arguments)

@@ -125,10 +125,11 @@ class CheckPasses:
 
     def _evaluate(self, graph: Graph) -> list[list[Array]]:
         results: list[list[Array]] = []
+        states = graph.states
         for seed in range(self.samples):
-            values = evaluate(
-                graph, dict(zip(graph.inputs, random_inputs(graph, seed), strict=True))
-            )
+            inputs = dict(zip(graph.inputs, random_inputs(graph, seed), strict=True))
+            values = evaluate(graph, inputs, states)
+            states = {name: values[name] for name in states}
             results.append([values[name] for name in graph.outputs])
         return results
 

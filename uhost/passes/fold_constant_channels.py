@@ -62,6 +62,8 @@ def intervals_of(graph: Graph) -> dict[str, Interval]:
         names = [tensor.name for tensor in kind.operands(bound)]
         if kind.interval is None or len(bound.outputs) != 1 or bound.output.name not in known:
             continue
+        if bound.output.name in graph.states:
+            continue  # it is read before it is written, and after other writes
         if all(name in known for name in names):
             known[bound.output.name] = kind.interval(bound, [known[name] for name in names])
     return known
@@ -82,7 +84,7 @@ def _removable(graph: Graph, known: Mapping[str, Interval]) -> dict[str, Mask]:
     free: dict[str, Mask] = {}
     for name, interval in known.items():
         tensor = graph.tensors[name]
-        stays = tensor.is_constant or name in graph.inputs or name in graph.outputs
+        stays = tensor.is_constant or name in {*graph.inputs, *graph.outputs, *graph.states}
         free[name] = np.full(len(interval.low), not stays)
     for bound in graph.bound_operators():
         kind = OPERATORS[bound.kind]

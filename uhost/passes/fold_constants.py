@@ -22,7 +22,8 @@ from uhost.ops._op import OPERATORS, checked
 class FoldConstants:
     """Replaces operators on constants by their results, which the exact reference gives.
 
-    An operator that makes an output of the graph stays: an output is memory that is written.
+    An operator that makes an output of the graph or writes a state stays: both are memory
+    that is written.
     """
 
     opt_level: ClassVar[int] = 1
@@ -40,7 +41,7 @@ def _fold(graph: Graph) -> Graph:
         kind = OPERATORS[operator.kind]
         sources = [tensors[name] for name in operator.inputs if name]
         is_known = kind.reads_shapes or all(tensor.is_constant for tensor in sources)
-        is_output = any(name in graph.outputs for name in operator.outputs)
+        is_output = any(name in graph.outputs or name in graph.states for name in operator.outputs)
         if is_output or not sources or not is_known:
             kept.append(operator)
             continue

@@ -73,8 +73,13 @@ class _Copies:
         return self.graph.tensors[name]
 
     def _is_copy(self, operator: Operator) -> bool:
-        """True for a copy of something that is made, or that the graph is given."""
+        """True for a copy of something that is made, or that the graph is given.
+
+        A copy of a state may be read when the state has changed.
+        """
         if not operator.inputs or self._tensor(operator.inputs[0]).is_constant:
+            return False
+        if operator.inputs[0] in self.graph.states or operator.outputs[0] in self.graph.states:
             return False
         return OPERATORS[operator.kind].is_copy(self.graph.bind(operator))
 
@@ -94,7 +99,7 @@ class _Copies:
         name = operator.inputs[0]
         while (place := self._writer(name)) is not None and self.kept[place].kind == "reshape":
             before = self.kept[place].inputs[0]
-            if self._tensor(before).is_constant:
+            if self._tensor(before).is_constant or before in self.graph.states:
                 break
             name = before
         return name
@@ -117,7 +122,7 @@ class _Copies:
 
     def _without_unread_views(self) -> Graph:
         """Returns the graph without views that others were read past."""
-        read = set(self.graph.outputs)
+        read = {*self.graph.outputs, *self.graph.states}
         operators: list[Operator] = []
         for operator in reversed(self.kept):
             if operator.kind == "reshape" and operator.outputs[0] not in read:

@@ -12,7 +12,7 @@ from uhost.ir.module import IRModule
 
 @dataclass(frozen=True, slots=True)
 class RemoveDeadOperators:
-    """Keeps the operators that an output of the graph depends on."""
+    """Keeps the operators that an output of the graph, or a state, depends on."""
 
     opt_level: ClassVar[int] = 1
     after: ClassVar[tuple[str, ...]] = ("fold_constants", "remove_copies")
@@ -23,7 +23,7 @@ class RemoveDeadOperators:
 
 
 def _remove(graph: Graph) -> Graph:
-    needed = set(graph.outputs)
+    needed = {*graph.outputs, *graph.states}
     kept = []
     for operator in reversed(graph.operators):
         if needed.intersection(operator.outputs):

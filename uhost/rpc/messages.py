@@ -283,6 +283,21 @@ class ParamsCheckReply(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class ResetRequest(Message):
+    """Puts what a model keeps from run to run back to its initial values, as a new session does."""
+
+    CODE = 0x0B
+    model: U8
+
+
+@dataclass(frozen=True, slots=True)
+class ResetReply(Message):
+    """The next run is the first of a sequence."""
+
+    CODE = 0x8B
+
+
+@dataclass(frozen=True, slots=True)
 class LogNotice(Message):
     """A line of text from the firmware."""
 
@@ -331,6 +346,7 @@ FROM_HOST: tuple[type[Message], ...] = (
     ParamsRequest,
     ParamsWriteRequest,
     ParamsCheckRequest,
+    ResetRequest,
 )
 FROM_DEVICE: tuple[type[Message], ...] = (
     HelloReply,
@@ -343,6 +359,7 @@ FROM_DEVICE: tuple[type[Message], ...] = (
     ParamsReply,
     ParamsWriteReply,
     ParamsCheckReply,
+    ResetReply,
     LogNotice,
     FaultNotice,
     ErrorReply,
@@ -380,6 +397,8 @@ __all__ = [
     "Placement",
     "ReadReply",
     "ReadRequest",
+    "ResetReply",
+    "ResetRequest",
     "RunReply",
     "RunRequest",
     "TensorReply",

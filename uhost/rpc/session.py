@@ -245,6 +245,10 @@ class Session:
             stack_bytes=None if reply.stack_bytes == m.NO_STACK else reply.stack_bytes,
         )
 
+    def reset(self, model: int) -> None:
+        """Puts what `model` keeps from run to run back to its initial values."""
+        self._ask(m.ResetRequest(model), m.ResetReply)
+
     def run_operator(self, model: int, index: int, timeout_s: float) -> int | None:
         """Runs operator `index` of `model` once and returns its cycles, where they are known."""
         reply = self._work(m.OperatorRequest(model, index), m.OperatorReply, timeout_s)

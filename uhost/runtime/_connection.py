@@ -40,6 +40,9 @@ class Connection(Protocol):
     def run_operator(self, index: int, timeout_s: float) -> OperatorCost:
         """Runs one operator; returns what it took where that can be measured."""
 
+    def reset(self) -> None:
+        """Puts the model's states back to their initial values."""
+
     def watch(self) -> None:
         """Counts the instructions of the next runs, where that is possible."""
 
@@ -87,6 +90,10 @@ class RemoteConnection:
     def run_operator(self, index: int, timeout_s: float) -> OperatorCost:
         """Runs one operator on the device."""
         return OperatorCost(self._session.run_operator(self._index, index, timeout_s=timeout_s))
+
+    def reset(self) -> None:
+        """Puts the model's states on the device back to their initial values."""
+        self._session.reset(self._index)
 
     def watch(self) -> None:
         """Counts the instructions of the next runs, where the runner can."""

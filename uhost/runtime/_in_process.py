@@ -40,6 +40,7 @@ class InProcessConnection:
         try:
             self._run = self._library[f"{model.name}_run"]
             self._run_operator = self._library[f"{model.name}_run_operator"]
+            self._reset = self._library[f"{model.name}_reset"] if model.states else None
         except AttributeError as error:
             _ctypes.dlclose(self._library._handle)
             raise _unusable(error, path) from error
@@ -49,6 +50,7 @@ class InProcessConnection:
         self._arena = aligned_bytes(model.arena_bytes, model.alignment_bytes)
         self._params: Array | None = None
         self._takes_params = model.params is not None
+        self.reset()
 
     def write(self, offset: int, content: bytes | Array) -> None:
         """Copies bytes into the arena."""
@@ -84,6 +86,12 @@ class InProcessConnection:
         seconds = time.perf_counter() - begin
         _check(status, f"operator {index} of model '{self._name}'")
         return OperatorCost(seconds=seconds)
+
+    def reset(self) -> None:
+        """Puts the model's states back to their initial values."""
+        if self._reset is not None:
+            arena = ctypes.c_void_p(self._arena.ctypes.data)
+            _check(self._reset(arena), f"the reset of model '{self._name}'")
 
     def watch(self) -> None:
         """Does nothing: a native processor's instructions are not counted."""

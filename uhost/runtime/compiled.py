@@ -7,7 +7,7 @@ from pathlib import Path
 
 from uhost.codegen.artifact import Artifact
 from uhost.codegen.executable import executable_of
-from uhost.codegen.lowered import Lowered, pack_params
+from uhost.codegen.lowered import Lowered, arena_bytes, pack_params
 from uhost.codegen.placement import PlacedParams, place_params
 from uhost.config.board import Board
 from uhost.config.compilation import CompilationConfig
@@ -87,8 +87,7 @@ class Compiled:
     @property
     def arena_bytes(self) -> int:
         """Bytes of all arenas of the image."""
-        sizes = [model.lowered.plan.arena_bytes for model in self.models]
-        return max(sizes, default=0) if self.config.executor.shared_arena else sum(sizes)
+        return arena_bytes([model.lowered for model in self.models], self.config.executor)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

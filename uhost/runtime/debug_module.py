@@ -23,27 +23,35 @@ class DebugModule(GraphModule):
         # The last operator of an unfinished inference; None where the next one begins anew.
         self._position: int | None = None
         self._costs: dict[int, OperatorCost] = {}
+        # The states at the start of the inference that run_until works on.
+        self._before: dict[str, Array] | None = None
 
     def run(self, **inputs: Array) -> RunReport:
         """Runs one inference, as `GraphModule.run`; a later `run_until` begins anew."""
-        self._position = None
+        self._begin_anew()
         return super().run(**inputs)
 
     def set_input(self, key: int | str, value: Array) -> None:
         """Keeps `value` for the next runs, as `GraphModule.set_input`; `run_until` begins anew."""
-        self._position = None
+        self._begin_anew()
         super().set_input(key, value)
 
     def input_view(self, key: int | str) -> Array:
         """Returns the input's own bytes, as `GraphModule.input_view`; `run_until` begins anew."""
-        self._position = None
+        self._begin_anew()
         return super().input_view(key)
+
+    def reset(self) -> None:
+        """Puts the states back, as `GraphModule.reset`; `run_until` begins anew."""
+        self._position = self._before = None
+        super().reset()
 
     def run_until(self, operator: int | str) -> Array:
         """Runs up to and including `operator` and returns its first output.
 
         Goes on from where the last call stopped; begins with the inputs where that is
-        later in the model, or where the inputs were set again.
+        later in the model, or where the inputs were set again. An inference that begins
+        anew before its end was reached has changed no state.
         """
         self._advance(self.executable.operator_index(operator))
         return self.get_node_output(operator)
@@ -63,12 +71,12 @@ class DebugModule(GraphModule):
 
     def run_layers(self) -> dict[str, Array]:
         """Runs operator by operator, as `GraphModule.run_layers`; `run_until` begins anew."""
-        self._position = None
+        self._begin_anew()
         return super().run_layers()
 
     def profile(self) -> Profile:
         """Returns what every operator took, as `GraphModule.profile`; `run_until` begins anew."""
-        self._position = None
+        self._begin_anew()
         return super().profile()
 
     def _advance(self, index: int) -> None:
@@ -77,8 +85,18 @@ class DebugModule(GraphModule):
         if self._position is not None and self._position <= index:
             begin = self._position + 1
         else:
+            if self._before is None:
+                self._before = self.get_states()
+            else:
+                self.set_states(self._before)
             self._upload()
         for step in range(begin, index + 1):
             self._position = None  # an operator that fails leaves nothing to go on from
             self._costs[step] = self._run_operator(step)
             self._position = step
+
+    def _begin_anew(self) -> None:
+        """Ends the inference of `run_until`; takes back what it did if its end was not reached."""
+        if self._before is not None and self._position != len(self.executable.operators) - 1:
+            self.set_states(self._before)
+        self._position = self._before = None

@@ -18,6 +18,7 @@ from uhost.runtime.device import Device
 from uhost.runtime.graph_module import GraphModule
 from uhost.runtime.module import start
 from uhost.runtime.samples import Sample
+from uhost.toolchain._stack_bound import StackBound, model_stack_bound
 
 FLOAT_ABSOLUTE = 1e-6
 FLOAT_RELATIVE = 1e-5
@@ -65,7 +66,8 @@ class OperatorFigures:
 class Evaluation:
     """Everything measured and compared of one model on one device. Sizes in bytes.
 
-    `stack_bytes` is the deepest stack below SP at entry of the model's run function.
+    `stack_bytes` is the deepest stack below SP at entry of the model's run function, measured;
+    `stack_bound` what the code can take at most.
     `model_ram_bytes` is arena (inputs and outputs lie in it), stack, and weights in RAM.
     `cycles` are those of the device's own counter, `modelled_cycles` what the model of the
     core gives for the executed instructions. Where there are none, `why_uncounted` and
@@ -89,6 +91,7 @@ class Evaluation:
     operators: tuple[OperatorFigures, ...]
     params_ram_bytes: int = 0
     modelled_cycles: int | None = None
+    stack_bound: StackBound = field(default_factory=StackBound)
     why_uncounted: str = ""
     why_unmodelled: str = ""
     comparisons: tuple[Comparison, ...] = ()
@@ -135,13 +138,16 @@ def measure(
     *,
     layers: bool = False,
     count: bool = True,
+    reset_each: bool = False,
     progress: Progress = lambda text: None,
     then: Callable[[GraphModule], object] = lambda executor: None,
 ) -> Evaluation:
     """Returns the figures of model `index`, its `samples` run in order without a reset.
 
+    `reset_each` puts the states of the model to their initial values before every sample.
     Outputs are compared with what a sample expects. With `layers`, every tensor of the
-    first sample is compared with the numpy reference as well. With `count`, the first
+    first sample is compared with the numpy reference as well; of a model with states, those
+    of every sample, as each depends on the ones before. With `count`, the first
     sample's instructions are counted where the runner can. `then` gets the executor after
     the last sample, before it is closed.
     """
@@ -155,12 +161,15 @@ def measure(
     why_uncounted = "" if count else "it was not asked for"
     if layers:
         progress("comparing every layer")
+        chosen = samples if graph.states else samples[:1]
         with start(built, device, index) as executor:
             source = built.compiled.models[index].source.graph
-            comparisons += compare_layers(executor, graph, samples[0], source)
+            comparisons += compare_layers(executor, graph, chosen, source, reset_each=reset_each)
     with start(built, device, index) as executor:
         for number, sample in enumerate(samples):
             progress(f"running sample {number + 1} of {len(samples)}")
+            if reset_each:
+                executor.reset()
             for index, value in sample.inputs.items():
                 executor.set_input(index, value)
             if number == 0 and count:
@@ -188,28 +197,54 @@ def measure(
 
 
 def compare_layers(
-    executor: GraphModule, graph: Graph, sample: Sample, source: Graph
+    executor: GraphModule,
+    graph: Graph,
+    samples: Sequence[Sample],
+    source: Graph,
+    *,
+    reset_each: bool = False,
 ) -> list[Comparison]:
-    """Returns every tensor the executor makes of `sample`, compared with the reference.
+    """Returns every tensor the executor makes of `samples`, compared with the reference.
 
     `graph` is what was compiled, `source` what it was before the passes. A tensor that is
     still what it was is compared with the reference of the source, which proves the passes
-    as well; one that lost channels or is new, with that of the graph.
+    as well; one that lost channels or is new, with that of the graph. The states of all
+    three go from sample to sample. One comparison per tensor: of several samples the worst.
     """
-    for index, value in sample.inputs.items():
-        executor.set_input(index, value)
-    made = executor.run_layers()
-    inputs = {name: sample.inputs[i] for i, name in enumerate(graph.inputs)}
-    reference, before = evaluate(graph, inputs), evaluate(source, inputs)
-    found: list[Comparison] = []
-    for operator in graph.operators:
-        for name in operator.outputs:
-            old, new = source.tensors.get(name), graph.tensors[name]
-            is_kept = old is not None and (old.shape, old.dtype) == (new.shape, new.dtype)
-            expected = before[name] if is_kept else reference[name]
-            one = compare(name, "reference", made[name], expected)
-            found.append(replace(one, operator=operator.name, absorbed=operator.absorbed))
-    return found
+    worst: dict[tuple[str, str], Comparison] = {}
+    states, source_states = graph.states, source.states
+    for sample in samples:
+        if reset_each:
+            executor.reset()
+            states, source_states = graph.states, source.states
+        for index, value in sample.inputs.items():
+            executor.set_input(index, value)
+        made = executor.run_layers()
+        inputs = {name: sample.inputs[i] for i, name in enumerate(graph.inputs)}
+        reference = evaluate(graph, inputs, states)
+        before = evaluate(source, inputs, source_states)
+        states = {name: reference[name] for name in states}
+        source_states = {name: before[name] for name in source_states}
+        for operator in graph.operators:
+            for name in operator.outputs:
+                old, new = source.tensors.get(name), graph.tensors[name]
+                is_kept = old is not None and (old.shape, old.dtype) == (new.shape, new.dtype)
+                expected = before[name] if is_kept else reference[name]
+                one = compare(name, "reference", made[name], expected)
+                one = replace(one, operator=operator.name, absorbed=operator.absorbed)
+                key = (operator.name, name)
+                worst[key] = _worse(worst.get(key, one), one)
+    return list(worst.values())
+
+
+def _worse(one: Comparison, two: Comparison) -> Comparison:
+    """Returns what holds of both comparisons of one tensor."""
+    return replace(
+        one,
+        exact=one.exact and two.exact,
+        matches=one.matches and two.matches,
+        max_difference=float(np.maximum(one.max_difference, two.max_difference)),
+    )
 
 
 def operator_figures(
@@ -271,6 +306,7 @@ def _figures(
         image_ram_bytes=image.ram_bytes,
         operators=operator_figures(lowered, counts, modelled),
         modelled_cycles=modelled.total,
+        stack_bound=model_stack_bound(image, lowered.identifier),
         why_unmodelled=modelled.why_not,
         params_ram_bytes=params_bytes,
         comparisons=tuple(comparisons),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from types import TracebackType
 from typing import TypeVar
@@ -32,7 +32,8 @@ class GraphModule:
     """Runs one model: `set_input`, `run`, `get_output`; a context manager that closes.
 
     Inputs and outputs are addressed by index or by tensor name. The same class serves
-    this process, simulators and boards; two executors never share state.
+    this process, simulators and boards; two executors never share state. What a model keeps
+    from run to run begins with its initial values, and again after `reset`.
     """
 
     def __init__(self, executable: Executable, device: Device, connection: Connection) -> None:
@@ -162,6 +163,30 @@ class GraphModule:
         self._upload()
         return self._connection.run(self._timeout_s)
 
+    def reset(self) -> None:
+        """Puts everything the model keeps from run to run back to its initial values."""
+        self._check_open()
+        if self.executable.states:
+            self._connection.reset()
+
+    def get_states(self) -> dict[str, Array]:
+        """Returns the values of everything the model keeps from run to run, by name."""
+        return {tensor.name: self._read(tensor) for tensor in self.executable.states}
+
+    def set_states(self, values: Mapping[str, Array]) -> None:
+        """Puts what `get_states` returned back, so that the next run goes on from there."""
+        self._check_open()
+        for tensor in self.executable.states:
+            array = np.ascontiguousarray(values[tensor.name])
+            if array.dtype != tensor.numpy or array.shape != tensor.shape:
+                raise ConfigError(
+                    f"the state '{tensor.name}' is {tensor.dtype} of shape "
+                    f"{_shape(tensor.shape)}, the value is {array.dtype} of shape "
+                    f"{_shape(array.shape)}",
+                    fix="give what get_states returned",
+                )
+            self._connection.write(tensor.offset, array)
+
     def time_run(self) -> tuple[RunReport, float, float]:
         """Runs one inference; returns its report, and the seconds of sending inputs and of running.
 
@@ -178,7 +203,10 @@ class GraphModule:
         return self._read(self.outputs[_index(self.outputs, key, "output")])
 
     def run_layers(self) -> dict[str, Array]:
-        """Runs operator by operator and returns every tensor, read right after it was made."""
+        """Runs operator by operator and returns every tensor, read right after it was made.
+
+        It is one run: the next goes on from the states that this one leaves.
+        """
         self._upload()
         made: dict[str, Array] = {}
         for index, operator in enumerate(self.executable.operators):
@@ -190,12 +218,16 @@ class GraphModule:
         """Runs operator by operator and returns what each took, as far as the device measures.
 
         Cycles on a device with a cycle counter, instructions in a simulator that counts
-        them, seconds in this process. The model runs as a whole once more.
+        them, seconds in this process. The model runs as a whole once more. Its states are
+        afterwards what they were before.
         """
+        states = self.get_states()
         self._upload()
         operators = self.executable.operators
         costs = [self._run_operator(index) for index in range(len(operators))]
+        self.set_states(states)
         counted = self._count_instructions()
+        self.set_states(states)
         rows = tuple(
             ProfileRow(
                 operator.name,

@@ -31,6 +31,7 @@ enum uhost_message {
     UHOST_PARAMS_REQUEST = 0x08,
     UHOST_PARAMS_WRITE_REQUEST = 0x09,
     UHOST_PARAMS_CHECK_REQUEST = 0x0A,
+    UHOST_RESET_REQUEST = 0x0B,
     UHOST_HELLO_REPLY = 0x81,
     UHOST_MODEL_REPLY = 0x82,
     UHOST_TENSOR_REPLY = 0x83,
@@ -41,6 +42,7 @@ enum uhost_message {
     UHOST_PARAMS_REPLY = 0x88,
     UHOST_PARAMS_WRITE_REPLY = 0x89,
     UHOST_PARAMS_CHECK_REPLY = 0x8A,
+    UHOST_RESET_REPLY = 0x8B,
     UHOST_LOG_NOTICE = 0xF0,
     UHOST_FAULT_NOTICE = 0xF1,
     UHOST_ERROR_REPLY = 0xFF
@@ -287,6 +289,19 @@ static inline struct uhost_params_check_request uhost_unpack_params_check_reques
     };
 }
 
+/* Puts what a model keeps from run to run back to its initial values, as a new session does. */
+#define UHOST_RESET_REQUEST_BYTES 1u
+struct uhost_reset_request {
+    uint8_t model;
+};
+
+static inline struct uhost_reset_request uhost_unpack_reset_request(const uint8_t *at)
+{
+    return (struct uhost_reset_request){
+        .model = uhost_get_u8(at),
+    };
+}
+
 /* ---- From the device ---------------------------------------------------------------------- */
 
 /* What runs on the device. A payload to it may have up to `buffer_bytes`. Then: digest (text), board (text). */
@@ -408,6 +423,9 @@ static inline void uhost_pack_params_check_reply(uint8_t *at, const struct uhost
 {
     uhost_put_u32(at, message->crc);
 }
+
+/* The next run is the first of a sequence. */
+#define UHOST_RESET_REPLY_BYTES 0u
 
 /* A line of text from the firmware. Then: line (rest). */
 #define UHOST_LOG_NOTICE_BYTES 0u

@@ -30,8 +30,10 @@ def _table(bound: BoundOperator[SoftmaxAttributes]) -> NDArray[np.uint32]:
 
 
 def _supports(bound: BoundOperator[SoftmaxAttributes]) -> str:
-    dtype = bound.input(0).dtype
-    return "" if dtype is DType.INT8 else f"{dtype} input"
+    for what, tensor in (("input", bound.input(0)), ("output", bound.output)):
+        if tensor.dtype is not DType.INT8:
+            return f"{tensor.dtype} {what}"
+    return ""
 
 
 def _lower(bound: BoundOperator[SoftmaxAttributes]) -> KernelCall:

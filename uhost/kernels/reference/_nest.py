@@ -58,14 +58,17 @@ def loop_nest(shape: Sequence[int], *strides: Sequence[int]) -> tuple[Loop, ...]
 
 def index_expression(loops: Sequence[Loop], operand: int, offset: int = 0) -> str:
     """Returns the C expression of the operand's element: `i * 12 + j + 3`, or a number."""
-    terms = []
+    terms, taken = [], ""
     for number, loop in enumerate(loops):
         stride = loop.strides[operand]
-        if stride:
-            terms.append(_variable(number) + (f" * {stride}" if stride != 1 else ""))
+        term = _variable(number) + (f" * {abs(stride)}" if abs(stride) != 1 else "")
+        if stride > 0:
+            terms.append(term)
+        elif stride < 0:
+            taken += f" - {term}"
     if offset or not terms:
         terms.append(str(offset))
-    return " + ".join(terms)
+    return " + ".join(terms) + taken
 
 
 def headers(loops: Sequence[Loop], first: int = 0) -> tuple[tuple[str, int], ...]:

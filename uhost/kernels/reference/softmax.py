@@ -6,6 +6,8 @@ the code is generated; entries too small to change a sum or an output are left o
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +21,12 @@ from uhost.kernels.reference._parameters import (
     takes_anything,
 )
 from uhost.numerics.softmax import softmax_exponentials
+from uhost.numerics.softmax_int16 import (
+    WHOLE,
+    difference_scaling,
+    exponential_table,
+    reciprocal_table,
+)
 from uhost.ops.softmax import SoftmaxAttributes
 
 _NEGLIGIBLE = 1 << 11
@@ -34,7 +42,7 @@ def _table(bound: BoundOperator[SoftmaxAttributes]) -> NDArray[np.int32]:
 def _lower(bound: BoundOperator[SoftmaxAttributes]) -> KernelCall:
     source = bound.input(0)
     depth = source.shape[-1]
-    values = {"rows": source.elements // depth, "depth": depth}
+    values: dict[str, Any] = {"rows": source.elements // depth, "depth": depth}
     pointers = input_parameter(source), output_parameter(bound.output)
     if source.dtype is DType.FLOAT32:
         return KernelCall(
@@ -44,14 +52,44 @@ def _lower(bound: BoundOperator[SoftmaxAttributes]) -> KernelCall:
             pointers,
             includes=("float_exp",),
         )
-    table = _table(bound)
+    if source.dtype is DType.INT16:
+        return _int16_call(bound, values)
+    table, output = _table(bound), bound.output.dtype
+    values |= {
+        "c_type": output.c_type,
+        "entries": table.size,
+        "bits": 8 * output.size_bytes,
+        "lowest": output.limits[0],
+        "highest": output.limits[1],
+    }
     return KernelCall(
         "reference",
         "softmax_int8",
-        {**values, "entries": table.size},
+        values,
         (pointers[0], constant_parameter("exponentials", "int32_t"), pointers[1]),
         constants=(Constant("exponentials", table),),
         includes=("requantize", "softmax"),
+    )
+
+
+def _int16_call(bound: BoundOperator[SoftmaxAttributes], values: dict[str, Any]) -> KernelCall:
+    source = bound.input(0)
+    multiplier, shift = difference_scaling(bound.attributes.beta, source.scale)
+    return KernelCall(
+        "reference",
+        "softmax_int16",
+        {**values, "multiplier": multiplier, "shift": shift, "whole": WHOLE},
+        (
+            input_parameter(source),
+            constant_parameter("exponentials", "int16_t", 0),
+            constant_parameter("reciprocals", "int16_t", 1),
+            output_parameter(bound.output),
+        ),
+        constants=(
+            Constant("exponentials", exponential_table()),
+            Constant("reciprocals", reciprocal_table()),
+        ),
+        includes=("requantize", "table_int16"),
     )
 
 
