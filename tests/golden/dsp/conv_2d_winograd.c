@@ -1,3 +1,12 @@
+/*
+ * At the entry of an assembler function that moves SP in a loop: the most bytes that it takes of
+ * the stack. It stays in the program file, where uhost reads it, and is not loaded.
+ */
+#define UHOST_TAKES_STACK(bytes) \
+    "0: .pushsection .uhost.stack, \"\", %progbits\n" \
+    ".word   0b, " #bytes "\n" \
+    ".popsection\n"
+
 /* The SIMD instructions of Armv7E-M that C has no operator for. */
 
 #define UHOST_DSP_INLINE __attribute__((unused)) static inline
@@ -723,15 +732,6 @@ uhost_dsp_winograd_product_16x4_row_16_shift_8(const int16_t *positions UHOST_DS
         "add     sp, sp, #12\n"
         "pop     {r4-r11, pc}\n");
 }
-
-/*
- * At the entry of an assembler function that moves SP in a loop: the most bytes that it takes of
- * the stack. It stays in the program file, where uhost reads it, and is not loaded.
- */
-#define UHOST_TAKES_STACK(bytes) \
-    "0: .pushsection .uhost.stack, \"\", %progbits\n" \
-    ".word   0b, " #bytes "\n" \
-    ".popsection\n"
 
 /*
  * 3x3 window over 4x4x16, 4x4x4 outputs, by F(2x2, 3x3): two tiles of 2x2 outputs at a time.
