@@ -134,6 +134,7 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
         scratch_bytes=64 * depth + 2 * position_halfwords + 4 * depth,
         includes=(
             "dsp",
+            "assembler_stack",
             "dsp_winograd",
             f"dsp_winograd_input:channels={depth},round={per_round}",
             f"dsp_winograd_product:channels={depth},outputs={count},row={row},shift={shift},"
