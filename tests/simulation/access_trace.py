@@ -16,9 +16,7 @@ from uhost.runners.unicorn import UnicornTransport
 from uhost.runtime.compiled import Built
 
 
-def record(
-    built: Built, feeds: Sequence[NDArray[Any]]
-) -> tuple[MemoryPlan, tuple[Accesses, ...]]:
+def record(built: Built, feeds: Sequence[NDArray[Any]]) -> tuple[MemoryPlan, tuple[Accesses, ...]]:
     """Returns the plan of the only model of `built`, and the accesses of each operator.
 
     The plan's live blocks share no byte. Raises `AssertionError` for an access that is in no
