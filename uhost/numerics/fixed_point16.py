@@ -28,11 +28,13 @@ FORTY_EIGHT_SEVENTEENTHS, MINUS_THIRTY_TWO_SEVENTEENTHS = 23130, -15420
 
 def _multiply(a: Array | int, b: Array | int) -> Integers:
     product = np.asarray(a, np.int64) * np.asarray(b, np.int64)
-    return np.minimum((product + (1 << 14)) >> 15, _ONE)
+    rounded: Integers = np.minimum((product + (1 << 14)) >> 15, _ONE)
+    return rounded
 
 
 def _shift_left(x: Array, bits: int) -> Integers:
-    return np.clip(np.asarray(x, np.int64) << bits, -32768, _ONE)
+    shifted: Integers = np.asarray(x, np.int64) << bits
+    return np.clip(shifted, -32768, _ONE)
 
 
 def _exp_on_negative_values(x: Integers, integer_bits: int) -> Integers:

@@ -191,7 +191,7 @@ def _examples() -> Iterable[Example]:
         operator = Operator("svdf", "svdf", names, ("output", "state"), SvdfAttributes(rank))
         known = {tensor.name: tensor for tensor in (*tensors, output) if tensor is not None}
         graph = Graph(name, known, (operator,), ("input",), ("output",), {"state": blank})
-        tags = (str(state_type),)
+        tags: tuple[str, ...] = (str(state_type),)
         if not with_bias:
             tags += ("fatal_in_tflite",)  # which reads the bias that is not there
         return Example(name, graph, tags)
