@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from unicorn import UC_ARCH_ARM, UC_HOOK_BLOCK, UC_MODE_MCLASS, UC_MODE_THUMB, Uc, arm_const
 
 from uhost.codegen.environment import render, render_include
+from uhost.ir.tensor import Array
 from uhost.kernels._kernel import KernelCall
 from uhost.runners._counter import count_thumb
 from uhost.toolchain._elf import read_program
@@ -100,9 +101,7 @@ class BareKernels:
     def _on_block(self, _engine: Uc, address: int, size: int, _: object) -> None:
         self._blocks[address, size] = self._blocks.get((address, size), 0) + 1
 
-    def run(
-        self, call: KernelCall, x: NDArray[np.int8] | Sequence[NDArray[np.int8]], output_bytes: int
-    ) -> Result:
+    def run(self, call: KernelCall, x: Array | Sequence[Array], output_bytes: int) -> Result:
         """Returns the output; fails if anything else, or a saved register, has changed.
 
         Tensors and scratch are aligned to 8 bytes, constants to 4 only.
@@ -128,12 +127,14 @@ class BareKernels:
             place("constant", index, constant.values.nbytes, 4, constant.values.tobytes())
         assert top < _RAM_BYTES
         engine.mem_write(_RAM, noise.tobytes())
-        for number, parameter in enumerate(call.parameters):
-            start, _ = places[parameter.source, parameter.index]
-            engine.reg_write(arm_const.UC_ARM_REG_R0 + number, _RAM + start)
+        addresses = [_RAM + places[p.source, p.index][0] for p in call.parameters]
+        for number, address in enumerate(addresses[:4]):
+            engine.reg_write(arm_const.UC_ARM_REG_R0 + number, address)
+        # Further arguments lie on the stack, which stays aligned to 8 bytes.
+        stack = _STACK + _STACK_BYTES - (4 * len(addresses[4:]) + 7) // 8 * 8
+        engine.mem_write(stack, np.asarray(addresses[4:], np.uint32).tobytes())
         for number, register in enumerate(_SAVED):
             engine.reg_write(register, 0x01010101 * number)
-        stack = _STACK + _STACK_BYTES
         engine.reg_write(arm_const.UC_ARM_REG_SP, stack)
         engine.reg_write(arm_const.UC_ARM_REG_LR, _RETURN | 1)
         self._blocks.clear()

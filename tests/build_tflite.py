@@ -51,6 +51,7 @@ OPTION_TABLES = {
     "PACK": "PackOptions",
     "SHAPE": "ShapeOptions",
     "SOFTMAX": "SoftmaxOptions",
+    "TRANSPOSE_CONV": "TransposeConvOptions",
     "SPLIT": "SplitOptions",
     "SPLIT_V": "SplitVOptions",
     "STRIDED_SLICE": "StridedSliceOptions",
@@ -221,6 +222,10 @@ def from_graph(graph: Graph) -> bytes:
     for bound in graph.bound_operators():
         names = [t.name if t is not None else "" for t in bound.inputs]
         code, options, operands = _node(bound)
+        if code == "TRANSPOSE_CONV":
+            shape = f"{bound.name}_shape"
+            tensors[shape] = _shape(shape, bound.output)
+            names = [shape, names[1], names[0], *names[2:]]
         for role, values in operands:
             name = f"{bound.name}_{role}"
             quantization = bound.output.quantization if role == "value" else None
@@ -300,13 +305,40 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
         if at.value != default:
             code = "PADV2"
             operands.append(("value", np.array([at.value], bound.output.dtype.numpy)))
-    if code in ("CONV_2D", "FULLY_CONNECTED"):
+    if code in ("CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV"):
         bias = bound.optional_input(2)
         if bias is not None and bound.input(0).dtype is DType.INT16:
             options["QuantizedBiasType"] = TENSOR_TYPES[bias.dtype]
     if code in ("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"):
         options |= _window(bound)
+    if code == "TRANSPOSE_CONV":
+        options |= {"StrideH": at.stride[0], "StrideW": at.stride[1]}
+        options["Padding"] = _transposed_padding(bound)
     return code, options, operands
+
+
+def _transposed_padding(bound: BoundOperator[Any]) -> int:
+    """Returns the scheme that gives the padding and the size of a TRANSPOSE_CONV's input."""
+    at, window = bound.attributes, bound.input(1).shape[1:3]
+    pixels = bound.input(0).shape[1:3]
+    axes = list(zip(at.size, at.stride, window, strict=True))
+    steps = [-(-size // stride) for size, stride, _ in axes]
+    totals = [
+        max((n - 1) * stride + taps - size, 0)
+        for n, (size, stride, taps) in zip(steps, axes, strict=True)
+    ]
+    if at.before == tuple(total // 2 for total in totals) and pixels == tuple(steps):
+        return int(tflite.Padding.SAME)
+    valid = tuple((size - taps + stride) // stride for size, stride, taps in axes)
+    if at.before == (0, 0) and pixels == valid:
+        return int(tflite.Padding.VALID)
+    raise ValueError(f"{bound.name}: padding {at.before} is neither SAME nor VALID")
+
+
+def _shape(name: str, tensor: Tensor) -> Tensor:
+    """Returns the constant that holds a tensor's shape."""
+    values = np.array(tensor.shape, np.int32)
+    return Tensor(name, values.shape, DType.INT32, None, values)
 
 
 def _strided_slice(at: Any) -> tuple[list[tuple[str, Array]], dict[str, Any]]:

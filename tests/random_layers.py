@@ -9,6 +9,7 @@ from random_elementwise import ELEMENTWISE, random_elementwise
 from weighted_layers import PLAIN, Layer, layer
 
 from uhost.errors import MalformedModelError
+from uhost.ir.dtype import DType
 from uhost.kernels._kernel import Kernel, KernelCall, library
 from uhost.ops._op import Activation, Padding2D
 from uhost.ops._weighted_examples import LayerStyle
@@ -46,6 +47,10 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
         if activation is Activation.NONE:
             style = replace(style, output_zero_point=-128)
     name = f"{stem}_{number}"
+    if stem.endswith("_int16"):
+        stem = stem.removesuffix("_int16")
+        bias = DType.INT32 if rng.random() < 0.3 else DType.INT64
+        style = replace(style, dtype=DType.INT16, bias=bias)
     pads = [size(0, 4) if rng.random() < 0.5 else 0 for _ in range(4)]
     if stem.startswith("fully_connected"):
         vectors, depth = (1 if rng.random() < 0.7 else size(2, 5)), size(1, 150)

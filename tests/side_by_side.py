@@ -35,7 +35,7 @@ def side_by_side(layers: list[Layer]) -> Graph:
         "layers",
         tensors,
         tuple(operators),
-        tuple(operator.inputs[0] for operator in operators),
+        tuple(n for operator in operators for n in operator.inputs if not tensors[n].is_constant),
         tuple(operator.outputs[0] for operator in operators),
     )
     graph.verify()

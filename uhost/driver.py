@@ -89,6 +89,53 @@ def load_module(path: str | Path) -> Module:
     return Module(CompiledLibrary(stored.compiled, steps(), stored.image))
 
 
+def is_stored(path: Path) -> bool:
+    """True for what holds models that are compiled already: a build folder, a `.tar` library."""
+    return path.is_dir() or path.suffix == ".tar"
+
+
+def read_stored(path: Path, board: str | None = None, toolchain: str | None = None) -> Built:
+    """Returns the build in a folder that `uhost build` wrote, or that of a `.tar` library.
+
+    Raises `ConfigError` where it was made for another board or toolchain, or where this
+    uhost makes another program of its model.
+    """
+    if path.is_dir():
+        return build_folder.read(path, compile_models, board, toolchain)
+    compiled = _read_archive(path, board)
+    return link(compiled, toolchain)
+
+
+def compiled_in(path: Path, board: str | None = None) -> Compiled:
+    """Returns the models of what `is_stored`, without an image; raises as `read_stored` does."""
+    return read_stored(path, board).compiled if path.is_dir() else _read_archive(path, board)
+
+
+def _read_archive(path: Path, board: str | None) -> Compiled:
+    library = read_library(path, steps())
+    stored = library.program.board
+    if board is not None and load_board(board).board != stored.board:
+        raise ConfigError(
+            f"the library is for the board '{stored.name}', not '{board}'",
+            where=str(path),
+            fix="leave out --board, or export a library for that board",
+        )
+    if not library.files:
+        raise ConfigError(
+            "the library holds no model file, of which a reference could be computed",
+            where=str(path),
+            fix="export the module before remove_params, or run it with uhost.load_module",
+        )
+    compiled = compile_models(load_files(library.files), stored, config=library.config)
+    if compiled.digest != library.program.digest:
+        raise ConfigError(
+            f"the library does not match what uhost {__version__} makes of its models",
+            where=str(path),
+            fix="export it again by this uhost, with the passes that run by default",
+        )
+    return compiled
+
+
 def steps(
     board: str = "", toolchain: str | None = None, context: PassContext | None = None
 ) -> Steps:

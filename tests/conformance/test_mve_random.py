@@ -79,6 +79,20 @@ def conv_layer(rng: Random) -> Layer:
     )
 
 
+def gathered_layer(rng: Random) -> Layer:
+    depth, groups = size(rng, 24), size(rng, 4)
+    w = window(rng, 4)
+    rows, columns = w.pop("window")
+    return conv(
+        (size(rng, 2), size(rng, 12), size(rng, 12), depth * groups),
+        (size(rng, 10) * groups, rows, columns, depth),
+        dilation=(size(rng, 3), size(rng, 3)),
+        activation=activation(rng),
+        style=style(rng),
+        **w,
+    )
+
+
 def depthwise_layer(rng: Random) -> Layer:
     channels = size(rng, 30)
     w = window(rng, 4)
@@ -89,6 +103,31 @@ def depthwise_layer(rng: Random) -> Layer:
         image,
         (1, rows, columns, channels),
         dilation=dilation,
+        activation=activation(rng),
+        style=style(rng),
+        **w,
+    )
+
+
+def channels_layer(rng: Random) -> Layer:
+    inputs, multiplier = size(rng, 20), size(rng, 4)
+    w = window(rng, 5)
+    rows, columns = w.pop("window")
+    return depthwise(
+        (size(rng, 2), size(rng, 14), size(rng, 14), inputs),
+        (1, rows, columns, inputs * multiplier),
+        dilation=(size(rng, 3), size(rng, 3)),
+        activation=activation(rng),
+        style=style(rng),
+        **w,
+    )
+
+
+def one_input_layer(rng: Random) -> Layer:
+    w = window(rng, 10)
+    return depthwise(
+        (1, size(rng, 30), size(rng, 30), 1),
+        (1, *w.pop("window"), size(rng, 12)),
         activation=activation(rng),
         style=style(rng),
         **w,
@@ -146,9 +185,9 @@ def lookup_layer(kind: str, rng: Random) -> Layer:
     return replace(plain, inputs=(x,), outputs=(output,))
 
 
-def addition_layer(rng: Random) -> Layer:
-    """Returns an addition, of tensors of one shape or of any that broadcast."""
-    example = next(e for e in OPERATORS["add"].examples() if e.name == "int8").graph
+def pairwise_layer(kind: str, rng: Random) -> Layer:
+    """Returns a sum or a product, of tensors of one shape or of any that broadcast."""
+    example = next(e for e in OPERATORS[kind].examples() if e.name == "int8").graph
     plain = next(example.bound_operators())
     shape = tuple(size(rng, 9) for _ in range(rng.integers(1, 5)))
     shapes = [shape, shape]
@@ -165,7 +204,7 @@ def addition_layer(rng: Random) -> Layer:
     attributes = replace(plain.attributes, activation=activation(rng))
     bound = replace(plain, attributes=attributes, inputs=tuple(tensors[:2]))
     bound = replace(bound, outputs=(tensors[2],))
-    OPERATORS["add"].infer(bound)
+    OPERATORS[kind].infer(bound)
     return bound
 
 
@@ -187,14 +226,19 @@ def extreme(bound: Layer, rng: Random) -> Layer:
 LAYERS: dict[str, Callable[[Random], Layer]] = {
     "conv_2d_pointwise": pointwise_layer,
     "conv_2d": conv_layer,
+    "conv_2d_gathered": gathered_layer,
     "depthwise_conv_2d": depthwise_layer,
+    "depthwise_conv_2d_channels": channels_layer,
+    "depthwise_conv_2d_one_input": one_input_layer,
     "fully_connected": vector_layer,
     "max_pool_2d": partial(pool_layer, "max_pool_2d"),
     "average_pool_2d": partial(pool_layer, "average_pool_2d"),
     "softmax": softmax_layer,
-    "add": addition_layer,
+    "add": partial(pairwise_layer, "add"),
+    "mul": partial(pairwise_layer, "mul"),
     "relu": partial(lookup_layer, "relu"),
     "relu6": partial(lookup_layer, "relu6"),
+    "relu_n1_to_1": partial(lookup_layer, "relu_n1_to_1"),
     "quantize": partial(lookup_layer, "quantize"),
 }
 

@@ -31,6 +31,8 @@ def why_not(kind: str, example: Example) -> str:
         from_graph(example.graph)
     except ValueError as error:
         return str(error)
+    if "hybrid" in example.tags:
+        return "hybrid layers are refused"
     return DIFFERENCES.get((kind, example.name), "") or DIFFERENCES.get((kind, ""), "")
 
 
@@ -38,6 +40,7 @@ DIFFERENCES: dict[tuple[str, str], str] = {
     ("add", "int32_relu6"): "the fused activation is dropped",
     ("add", "int64"): "refused at run time",
     ("depthwise_conv_2d", "int16_narrow"): "a 32-bit bias read as 64-bit",
+    ("transpose_conv", "int16_narrow"): "a 32-bit bias read as 64-bit",
     ("pack", "uint8"): "no such type",
     ("pack", "bool"): "no such type",
     ("pad", "int64"): "refused at run time",

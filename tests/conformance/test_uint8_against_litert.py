@@ -68,6 +68,8 @@ def has_a_uint8_form(kind: str, example: Example) -> bool:
     return (
         OPERATORS[kind].takes_uint8
         and dtypes == {DType.INT8}
+        and all(tensor.quantization is not None for tensor in (bound.input(0), *bound.outputs))
+        and not example.graph.states
         and not per_channel
         and (kind, example.name) not in EXCLUDED
     )

@@ -15,7 +15,7 @@ from weighted_layers import VECTOR, Layer, conv, depthwise, layer
 from uhost.codegen.environment import render, render_include
 from uhost.kernels._kernel import library
 from uhost.ops._op import Activation, Padding2D
-from uhost.ops._weighted_examples import LayerStyle
+from uhost.ops._weighted_examples import INT16, LayerStyle
 
 FOLDER = Path(__file__).resolve().parent / "dsp"
 RELU = {"activation": Activation.RELU, "style": LayerStyle(output_zero_point=-128)}
@@ -23,6 +23,7 @@ SAME = Padding2D(1, 1, 1, 1)
 LAYERS: dict[str, Layer] = {
     "conv_2d": conv((1, 5, 6, 8), (6, 3, 3, 8), padding=SAME, **RELU),
     "conv_2d_gathered": conv((1, 5, 5, 3), (6, 3, 3, 3), padding=SAME, **RELU),
+    "conv_2d_int16": conv((1, 4, 4, 3), (6, 3, 3, 3), padding=SAME, style=INT16),
     "conv_2d_pointwise": conv((1, 3, 3, 24), (6, 1, 1, 24)),
     "conv_2d_pointwise_small": conv((1, 3, 3, 8), (6, 1, 1, 8), **RELU),
     "conv_2d_winograd": conv((1, 4, 4, 16), (4, 3, 3, 16), padding=SAME, **RELU),

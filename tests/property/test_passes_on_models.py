@@ -15,8 +15,13 @@ from uhost.passes._instruments import CheckPasses
 from uhost.passes._pipeline import optimize
 
 MODELS = (
+    "arm_micronet_cifar_int8",
     "arm_micronet_kws_m_int8",
+    "coral_mobilenet_v1_uint8",
+    "litert_call_once_mul",
     "litert_fc_uint8io",
+    "litert_int16_mul_add",
+    "mediapipe_face_f16w",
     "mlperf_ad_float",
     "mlperf_ad_int8",
     "mlperf_ic_float",
@@ -25,12 +30,21 @@ MODELS = (
     "mlperf_sww_int8",
     "mlperf_vww_float",
     "mlperf_vww_int8",
+    "mww_v1_hey_jarvis",
+    "mww_v2_okay_nabu",
+    "mww_v2_vad",
+    "pymicro_hey_jarvis",
+    "seanet_conv14_int16",
+    "seanet_strided_slice13_int16",
+    "seanet_transpose_conv4_int16",
+    "silabs_autoencoder",
     "silabs_magic_wand",
     "tflm_hello_world_float",
     "tflm_hello_world_int8",
     "tflm_micro_speech_int8",
     "tflm_network_tester",
     "tflm_person_detect_int8",
+    "tinymaix_mbnet96_int8",
     "tinymaix_mnist_int8",
 )
 

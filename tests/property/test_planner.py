@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from uhost.errors import VerifyError
 from uhost.planner.pack import lower_bound, pack
-from uhost.planner.plan import Block, MemoryPlan
+from uhost.planner.plan import Block, MemoryPlan, Overlap
 
 lifetimes = st.one_of(
     # Equal, touching and nested lifetimes by construction, and any others.
@@ -20,10 +20,14 @@ lifetimes = st.one_of(
 sizes = st.one_of(st.sampled_from([0, 1, 7, 8, 64]), st.integers(0, 5000))
 
 
-def plan_of(blocks: list[Block], alignment: int) -> MemoryPlan:
-    offsets = pack(blocks, alignment)
+def plan_of(
+    blocks: list[Block], alignment: int, overlaps: list[Overlap] | None = None
+) -> MemoryPlan:
+    sharing = tuple(overlaps or ())
+    offsets = pack(blocks, alignment, sharing)
     extent = max((offsets[b.name] + b.size_bytes for b in blocks), default=0)
-    return MemoryPlan("ram", tuple(blocks), offsets, {}, extent, lower_bound(blocks), alignment)
+    bound = lower_bound(blocks, sharing)
+    return MemoryPlan("ram", tuple(blocks), offsets, {}, extent, bound, alignment, sharing)
 
 
 @given(st.lists(st.tuples(sizes, lifetimes), max_size=14), st.sampled_from([1, 4, 8, 16]))
@@ -46,6 +50,66 @@ def test_a_chain_reaches_its_lower_bound(chain: list[int]) -> None:
     plan = plan_of(blocks, 8)
     plan.verify()
     assert plan.arena_bytes == plan.lower_bound_bytes
+
+
+limits = st.one_of(st.none(), st.integers(-40, 60).map(lambda n: 8 * n))
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 60).map(lambda n: 8 * n), limits, limits), min_size=2),
+    st.lists(st.tuples(sizes, lifetimes), max_size=5),
+)
+@settings(max_examples=150, deadline=None)
+def test_blocks_share_bytes_only_where_they_may(
+    chain: list[tuple[int, int | None, int | None]],
+    others: list[tuple[int, tuple[int, int]]],
+) -> None:
+    blocks = [Block(f"t{i}", size, max(i - 1, 0), i) for i, (size, _, _) in enumerate(chain)]
+    sharing = [
+        Overlap(f"t{i}", f"t{i + 1}", least, most)
+        for i, (_, least, most) in enumerate(chain[:-1])
+        if least is None or most is None or least <= most
+    ]
+    blocks += [Block(f"o{i}", size, *life) for i, (size, life) in enumerate(others)]
+    plan = plan_of(blocks, 8, sharing)
+    plan.verify()
+    assert plan.arena_bytes >= plan.lower_bound_bytes
+    for one in sharing:
+        start, end = (plan.offsets[name] for name in (one.read, one.written))
+        sizes_bytes = {b.name: b.size_bytes for b in blocks}
+        apart = start >= end + sizes_bytes[one.written] or end >= start + sizes_bytes[one.read]
+        assert apart or one.allows(start - end)
+
+
+@pytest.mark.parametrize(
+    ("read_bytes", "written_bytes", "least", "most"),
+    [(100, 40, 0, None), (40, 100, 72, None), (64, 64, 0, 0), (64, 64, 16, None), (64, 40, -8, -8)],
+)
+def test_most_shared_is_what_counting_gives(
+    read_bytes: int, written_bytes: int, least: int | None, most: int | None
+) -> None:
+    overlap = Overlap("a", "b", least, most)
+    counted = max(
+        min(written_bytes, d + read_bytes) - max(0, d)
+        for d in range(-200, 201)
+        if overlap.allows(d)
+    )
+    assert overlap.most_shared(read_bytes, written_bytes) == max(counted, 0)
+
+
+def test_a_growing_layer_ends_where_its_input_ends() -> None:
+    # The output is twice as long and may not overtake the input: it begins in front of it.
+    blocks = [Block("in", 64, 0, 0), Block("out", 128, 0, 1)]
+    plan = plan_of(blocks, 8, [Overlap("in", "out", 64)])
+    assert (plan.arena_bytes, plan.offsets["in"], plan.offsets["out"]) == (128, 64, 0)
+
+
+def test_a_plan_that_overtakes_its_input_does_not_verify() -> None:
+    blocks = (Block("in", 64, 0, 0), Block("out", 64, 0, 1))
+    sharing = (Overlap("in", "out", 8),)
+    offsets = {"in": 0, "out": 0}
+    with pytest.raises(VerifyError, match="'in' and 'out' share bytes while both live"):
+        MemoryPlan("ram", blocks, offsets, {}, 128, 64, 8, sharing).verify()
 
 
 def test_the_plan_is_repeatable() -> None:

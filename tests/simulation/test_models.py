@@ -25,7 +25,12 @@ FLOATS = ("mlperf_ad_float", "mlperf_ic_float")
 def verified(model: Path, golden: Path, board: str, runner: str, toolchain: str) -> Evaluation:
     built = driver.link(driver.compile_models(driver.load(model), board), toolchain)
     samples = read_samples(golden, built.compiled.models[0].lowered.graph).items
-    return measure(built, device(board, runner), samples, layers=True)
+    result = measure(built, device(board, runner), samples, layers=True)
+    bound, measured = result.stack_bound, result.stack_bytes
+    if measured is not None and load_board(board).target.kind == "cortex_m":
+        assert bound.size_bytes is not None, bound.why
+        assert measured <= bound.size_bytes, bound.deepest
+    return result
 
 
 @pytest.mark.parametrize("toolchain", ["arm_gcc", "zig"])
@@ -38,6 +43,8 @@ def test_mlperf_tiny_in_unicorn(shared_models: Path, name: str, toolchain: str) 
     assert result.instructions is not None
     assert result.instructions == sum(o.instructions or 0 for o in result.operators)
     assert result.model_ram_bytes == result.arena_bytes + (result.stack_bytes or 0)
+    assert (result.stack_bound.size_bytes or 0) <= 1.2 * (result.stack_bytes or 0)
+    assert result.modelled_cycles == sum(o.modelled_cycles or 0 for o in result.operators)
     if name in ("mlperf_kws_int8", "mlperf_ic_int8"):
         assert result.instructions <= 2.0 * sum(o.macs for o in result.operators)
 

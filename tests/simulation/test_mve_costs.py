@@ -37,7 +37,9 @@ def test_layers_of_mlperf_models_cost_what_they_say(shared_models: Path, name: s
     stated = {}
     for bound, counted in zip(layers, counts.calls, strict=True):
         selection = lowered.selections[bound.name]
-        assert selection.library == "mve", bound.name
+        if selection.library != "mve":  # of two classes another softmax may be the shorter one
+            assert bound.kind == "softmax", bound.name
+            continue
         cost = library("mve")[selection.name].cost
         assert cost is not None, selection.name
         instructions = cost(bound, selection.call).work.instructions

@@ -49,7 +49,7 @@ def test_the_version_and_the_verbs() -> None:
         (("build", "--board", "stm32f746", "--toolchain", "host_cc"), 2, "does not build for"),
         (("run", "--board", "host", "--output", "o.txt"), 2, "are written as .npz, not '.txt'\n"),
         (("run", "--board", "host", "--output", "o"), 2, "are written as .npz, not 'o'\n"),
-        (("inspect", "/nowhere.tflite"), 3, "error: the model file does not exist"),
+        (("inspect", "/nowhere.tflite"), 3, "error: there is no model or build folder"),
         (("nonsense",), 2, "No such command 'nonsense'"),
         (("compile", "--board", "host"), 2, "Missing option '-o'"),
         (("compile", "--board", "host", "-o", "/dev/null/x"), 2, "error: cannot write '/dev/null"),

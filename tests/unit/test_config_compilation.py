@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -145,3 +145,53 @@ def test_a_text_that_is_no_configuration(text: str, what: str) -> None:
     with pytest.raises(ConfigError) as caught:
         CompilationConfig.from_json(text)
     assert caught.value.what == what
+
+
+@pytest.mark.parametrize(
+    ("part", "what", "where"),
+    [
+        (
+            {"executor": Executor(alignment_bytes=cast(Any, 12))},
+            "wrong value: invalid enum value 12",
+            "the configuration, key executor.alignment_bytes",
+        ),
+        (
+            {"workspace_pools": (Pool("ram", size_bytes=0),)},
+            "wrong value: expected `int` >= 1",
+            "the configuration, key workspace_pools[0].size_bytes",
+        ),
+        (
+            {"numerics": "tflite"},
+            "wrong value: invalid enum value 'tflite'",
+            "the configuration, key numerics",
+        ),
+        (
+            {"constant_pools": [Pool("flash")]},
+            "wrong value: expected a tuple, got `list`",
+            "the configuration, key constant_pools",
+        ),
+        (
+            {"host": "host"},
+            "wrong value: expected `object`, got `str`",
+            "the configuration, key host",
+        ),
+    ],
+)
+def test_a_configuration_made_by_hand_is_checked_as_one_from_a_file(
+    part: dict[str, Any], what: str, where: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        CompilationConfig(**{"host": Target("host"), "targets": (Target("host"),), **part})
+    assert (caught.value.what, caught.value.where) == (what, where)
+
+
+def test_all_mistakes_of_a_configuration_made_by_hand_come_at_once() -> None:
+    with pytest.raises(ConfigError, match="2 mistakes in the configuration") as caught:
+        CompilationConfig(
+            Target("host"),
+            (Target("host"),),
+            executor=Executor(link_params=cast(Any, "yes")),
+            numerics=cast(Any, 3),
+        )
+    assert "executor.link_params" in caught.value.what
+    assert "numerics" in caught.value.what

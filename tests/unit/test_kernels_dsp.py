@@ -29,7 +29,7 @@ from uhost.kernels.dsp.conv_2d_gathered import gathered_pairs
 from uhost.kernels.dsp.conv_2d_winograd import transformed_filters
 from uhost.numerics.fixed_point import multiply_by_quantized_multiplier
 from uhost.ops._op import Activation, Padding2D
-from uhost.ops._weighted_examples import LayerStyle
+from uhost.ops._weighted_examples import INT16, LayerStyle
 
 TILED = (1, 6, 6, 16)
 
@@ -148,6 +148,23 @@ IMAGE = (1, 3, 3, 4)
                 np.full((4, 4), -128, np.int8),
             ),
             "a weight of -128 beside a negative one",
+        ),
+        ("conv_2d_int16", conv(IMAGE, (4, 2, 2, 4)), "int8 input"),
+        ("conv_2d_int16", conv(IMAGE, (4, 2, 2, 2), style=INT16), "grouped"),
+        ("conv_2d_int16", conv((2, 3, 3, 4), (4, 2, 2, 4), style=INT16), "batch of 2"),
+        (
+            "fully_connected_int16",
+            with_constant(
+                layer("fully_connected", VECTOR, (1, 600), (1, 600), INT16),
+                1,
+                np.full((1, 600), 127, np.int8),
+            ),
+            "sums of products that reach 2^31",
+        ),
+        (
+            "fully_connected_int16",
+            layer("fully_connected", VECTOR, (1, 4), (4, 4), SHIFTED_WEIGHTS),
+            "weights with a zero point",
         ),
         ("conv_2d_gathered", conv(IMAGE, (4, 2, 2, 2)), "grouped"),
         ("conv_2d_gathered", conv(IMAGE, (4, 2, 2, 4), dilation=(2, 1)), "dilation"),

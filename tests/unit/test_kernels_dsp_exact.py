@@ -7,19 +7,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bare_kernels import BareKernels
-from numpy.typing import NDArray
 from random_layers import WEIGHTED, random_calls
 from weighted_layers import VECTOR, Layer, conv, depthwise, expected, layer
 
+from uhost.ir.tensor import Array
 from uhost.kernels._kernel import candidates
 from uhost.ops._op import OPERATORS, Activation, Padding2D
 from uhost.ops._weighted_examples import LayerStyle
 
 
-def inputs_of(bound: Layer, rng: np.random.Generator) -> list[NDArray[np.int8]]:
-    shape = bound.input(0).shape
-    ends = np.asarray([-128, 127], np.int8)
-    return [rng.integers(-128, 128, shape, dtype=np.int8), rng.choice(ends, shape)]
+def inputs_of(bound: Layer, rng: np.random.Generator) -> list[Array]:
+    x = bound.input(0)
+    low, high = x.dtype.limits
+    drawn = rng.integers(low, high, x.shape, endpoint=True), rng.choice([low, high], x.shape)
+    return [values.astype(x.dtype.numpy) for values in drawn]
 
 
 @pytest.mark.parametrize(
@@ -34,7 +35,8 @@ def test_random_layers_are_exact(stem: str, compiler: str, tmp_path: Path) -> No
     for bound, call in layers:
         for x in inputs_of(bound, rng):
             result = kernels.run(call, x, bound.output.size_bytes)
-            assert np.array_equal(result.output, expected(bound, x).reshape(-1)), bound
+            found = result.output.view(bound.output.dtype.numpy)
+            assert np.array_equal(found, expected(bound, x).reshape(-1)), bound
 
 
 SAME = Padding2D(1, 1, 1, 1)

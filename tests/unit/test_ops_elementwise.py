@@ -323,7 +323,7 @@ def test_dequantize_refusals() -> None:
     attributes = DequantizeAttributes()
     wide = quantized("a", (3,), 0.1, 0, DType.INT32)
     assert refusal(bind("dequantize", attributes, wide, real("o", (3,)))) == (
-        "'a' is int32, not int8 or uint8 or int16"
+        "'a' is int32, not int8 or uint8 or int16 or float16"
     )
     source = quantized("a", (3,), 0.1, 0)
     assert refusal(bind("dequantize", attributes, source, source)) == "'a' is int8, not float32"

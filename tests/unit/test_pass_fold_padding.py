@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from drawn_graphs import Sketch, kinds, proven, with_weights
@@ -79,6 +81,18 @@ def test_all_readers_take_it_or_none() -> None:
     third = sketch.add("relu", ReluAttributes())
     assert "pad" in kinds(proven(sketch.graph(first, second, third), "fold_padding"))
     assert "pad" in kinds(proven(sketch.graph(first, second, padded), "fold_padding"))
+
+
+@pytest.mark.parametrize("state", ["x.relu", "padded"])
+def test_a_pad_of_a_state_stays(state: str) -> None:
+    sketch = Sketch(2, (1, 5, 5, 3))
+    source = sketch.add("relu", ReluAttributes())
+    padded = pad(sketch, -128, (1, 1), (1, 1))
+    sketch.convolution(2, (3, 3))
+    name = source if state == "x.relu" else padded
+    initial = {name: np.zeros(sketch.tensors[name].shape, np.int8)}
+    assert "pad" in kinds(_fold(replace(sketch.graph(), states=initial)))
+    assert "pad" not in kinds(_fold(sketch.graph()))
 
 
 @pytest.mark.parametrize("value", [-127, 0])

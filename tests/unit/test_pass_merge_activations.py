@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
+import numpy as np
 import pytest
 from drawn_graphs import Sketch, kinds, proven
 from hypothesis import given, settings
@@ -19,7 +21,7 @@ from uhost.ops.fully_connected import FullyConnectedAttributes
 from uhost.ops.max_pool_2d import MaxPool2DAttributes
 from uhost.ops.relu import ReluAttributes
 from uhost.ops.relu6 import Relu6Attributes
-from uhost.passes.merge_activations import _narrower
+from uhost.passes.merge_activations import _merge, _narrower
 
 CLAMPS = {"relu": ReluAttributes(), "relu6": Relu6Attributes()}
 
@@ -95,6 +97,22 @@ def test_a_clamp_that_rescales_stays(change: str) -> None:
     other = (scale * 2, zero_point) if change == "scale" else (scale, zero_point - 1)
     sketch.add("relu", ReluAttributes(), quantization=Quantization((other[0],), (other[1],)))
     assert kinds(proven(sketch.graph(), "merge_activations")) == ["conv_2d", "relu"]
+
+
+@pytest.mark.parametrize("state", ["inner", "outer"])
+def test_a_state_is_written_where_it_was(state: str) -> None:
+    sketch = Sketch(5, (1, 4, 4, 3))
+    inner = sketch.convolution(2, (1, 1))
+    outer = sketch.add("relu", ReluAttributes())
+    name = inner if state == "inner" else outer
+    end = sketch.add("relu6", Relu6Attributes(), source=outer)
+    initial = {name: np.zeros(sketch.tensors[name].shape, np.int8)}
+    graph = replace(sketch.graph(end), states=initial)
+    after = _merge(graph)
+    after.verify()
+    assert name in after.states
+    assert any(name in one.outputs for one in after.operators)
+    assert kinds(after)[:2] == ["conv_2d", "relu"]
 
 
 def test_what_cannot_clamp_does_not() -> None:

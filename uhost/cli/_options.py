@@ -108,7 +108,7 @@ def json_option(function: F) -> F:
 
 
 def model_argument(function: F) -> F:
-    """Adds the optional MODEL argument: a file, or a folder that `uhost build` made."""
+    """Adds the optional MODEL argument: a file, a folder of `uhost build`, a `.tar` library."""
     return click.argument("model", required=False, metavar="[MODEL]")(function)
 
 
@@ -120,5 +120,8 @@ def models_argument(function: F) -> F:
 def name_option(function: F) -> F:
     """Adds `--model`."""
     return click.option(
-        "--model", "name", metavar="NAME", help="Which model, where a build holds several."
+        "--model",
+        "name",
+        metavar="NAME",
+        help="One of several models. Default: all.",
     )(function)

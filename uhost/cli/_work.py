@@ -99,16 +99,9 @@ def _instrumented(resolved: Resolved) -> PassContext:
     return replace(resolved.context, instruments=tuple(instruments))
 
 
-def pick(compiled: Compiled, name: str | None) -> int:
-    """Returns the place of the model to use; raises `ConfigError` where it is not clear."""
-    if name is not None:
-        return compiled.index(name)
-    if len(compiled.models) > 1:
-        raise ConfigError(
-            f"the build holds {len(compiled.models)} models",
-            fix=f"add --model, one of: {', '.join(compiled.names)}",
-        )
-    return 0
+def chosen_models(compiled: Compiled, name: str | None) -> tuple[int, ...]:
+    """Returns the places of the models to use: of the one that is named, else of all."""
+    return (compiled.index(name),) if name is not None else tuple(range(len(compiled.models)))
 
 
 def built(
@@ -122,28 +115,32 @@ def built(
     The section is None for a verb that has none. `kernels` replace the forced kernels of
     the configuration.
 
-    The image is that of a folder that `uhost build` made, where one is given in place of a
-    model, else one built now.
+    The image is that of a folder that `uhost build` made or of a `.tar` library, where one
+    is given in place of a model, else one built now.
     """
     from uhost import driver
-    from uhost.runtime import build_folder
 
-    folder = _folder(settings)
-    if folder is None:
+    stored = stored_path(settings)
+    if stored is None:
         resolved = configured(settings, project)
         if kernels is not None:
             resolved = replace(resolved, config=replace(resolved.config, kernels=kernels))
         return driver.link(compiled(resolved), resolved.toolchain), getattr(resolved, verb, None)
+    refuse_to_build(settings, stored, verb)
+    board, toolchain = (settings.get((key,), (None, ""))[0] for key in ("board", "toolchain"))
+    made = driver.read_stored(stored, board, toolchain)
+    return made, section(settings, project, verb) if verb else None
+
+
+def refuse_to_build(settings: Settings, stored: Path, verb: str) -> None:
+    """Raises `ConfigError` for an option that would change what is built already."""
     for keys, (_, option) in settings.items():
         if keys not in BUILDS and keys[0] != verb:
             raise ConfigError(
-                f"{option} says how to build, and '{folder}' is built already",
+                f"{option} says how to build, and '{stored}' is built already",
                 where=f"command line, {option}",
                 fix=f"leave out {option}, or give the model's file",
             )
-    board, toolchain = (settings.get((key,), (None, ""))[0] for key in ("board", "toolchain"))
-    made = build_folder.read(folder, driver.compile_models, board, toolchain)
-    return made, section(settings, project, verb) if verb else None
 
 
 def one_by_one(
@@ -154,10 +151,12 @@ def one_by_one(
     Without a model, that is once, with the path "". The kernels are None where the
     configuration's are the model's own.
     """
+    from uhost import driver
+
     models, option = settings.get(("models",), ({}, "MODEL"))
     if not models:
         models = dict(_named(configured(settings, project)))
-    files = {name: path for name, path in models.items() if not Path(path).is_dir()}
+    files = {name: path for name, path in models.items() if not driver.is_stored(Path(path))}
     kernels = _forced(files, settings, project) if len(models) > 1 and files else {}
     for name, path in models.items():
         yield path, {**settings, ("models",): ({name: path}, option)}, kernels.get(name)
@@ -178,6 +177,32 @@ def _forced(
     return driver.choices_by_model(graphs, resolved.config, resolved.context)
 
 
+def names_board(settings: Settings, project: Path | None) -> bool:
+    """True if the command line or the project file names a board; checks all that they say."""
+    from uhost.config._layers import file_layer
+    from uhost.config.project import find_project, read_project
+    from uhost.config.resolve import check_written
+
+    _refuse_misspelt(settings)
+    path = find_project(project, Path())
+    file = read_project(path) if path else None
+    check_written(settings, file)
+    return ("board",) in settings or (file is not None and ("board",) in file_layer(file))
+
+
+def project_models(settings: Settings, project: Path | None) -> dict[str, str]:
+    """Returns name → path of the project file's models; empty where there are none."""
+    from uhost.config._layers import file_layer
+    from uhost.config.project import find_project, read_project
+
+    path = find_project(project, Path())
+    setting = file_layer(read_project(path)).get(("models",)) if path else None
+    value = setting.value if setting else ()
+    if isinstance(value, dict):
+        return dict(value)
+    return named_models([value] if isinstance(value, str) else list(value))
+
+
 def section(settings: Settings, project: Path | None, verb: str) -> Any:
     """Returns what the command line and the project file say of `verb`, and nothing else."""
     import msgspec
@@ -195,10 +220,12 @@ def section(settings: Settings, project: Path | None, verb: str) -> Any:
     return msgspec.convert(below(merge([written, typed]), verb), type=SECTIONS[verb])
 
 
-def _folder(settings: Settings) -> Path | None:
-    """Returns the build folder given in place of a model; None where models are files."""
+def stored_path(settings: Settings) -> Path | None:
+    """Returns the build folder or library given in place of a model; None for model files."""
+    from uhost import driver
+
     paths = model_paths(settings)
-    return Path(paths[0]) if len(paths) == 1 and Path(paths[0]).is_dir() else None
+    return Path(paths[0]) if len(paths) == 1 and driver.is_stored(Path(paths[0])) else None
 
 
 def model_paths(settings: Settings) -> list[str]:

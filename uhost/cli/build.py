@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,6 +18,9 @@ from uhost.cli._options import (
 from uhost.cli._settings import Configured, SettingOption, Settings
 from uhost.cli._work import compiled as compile_models
 from uhost.cli._work import configured
+
+if TYPE_CHECKING:
+    from uhost.runtime.build_folder import StackRecord
 
 
 @click.command(cls=Configured)
@@ -68,9 +72,17 @@ def command(settings: Settings, project: Path | None, as_json: bool) -> None:
         f"  flash  {kib(manifest.image_flash_bytes)}, of which the model "
         f"{kib(manifest.model_flash_bytes)}",
         f"  RAM    {kib(manifest.image_ram_bytes)}, of which the arena {kib(manifest.arena_bytes)}",
+        f"  stack  {'; '.join(_stack(name, one) for name, one in manifest.stack.items())}",
         f"  in     {folder}/",
         f"Run it: uhost run {folder}",
     )
+
+
+def _stack(name: str, stack: StackRecord) -> str:
+    """Returns what a model's run function takes of the stack."""
+    if stack.bound_bytes is not None:
+        return f"{name} takes {stack.bound_bytes:,} B at most, interrupts aside"
+    return f"{name} has no bound: {', '.join(stack.why_unbounded)}"
 
 
 COMMAND = command

@@ -9,67 +9,118 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from uhost.cli._console import show
-from uhost.cli._options import board_option, json_option, model_argument
-from uhost.cli._work import loaded
+from uhost.cli._options import board_option, json_option, model_argument, project_option
+from uhost.cli._settings import Configured, Settings
+from uhost.cli._work import configured, loaded, names_board, refuse_to_build, stored_path
 from uhost.errors import UnsupportedOperatorError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from uhost.codegen.lowered import Lowered
+    from uhost.config.compilation import CompilationConfig
     from uhost.ir.graph import BoundOperator, Graph
     from uhost.ir.tensor import Tensor
 
 
-@click.command()
+@click.command(cls=Configured)
 @model_argument
 @board_option
+@project_option
 @json_option
-def command(model: str | None, board: str | None, as_json: bool) -> None:
+def command(settings: Settings, project: Path | None, as_json: bool) -> None:
     """Show MODEL's operators, shapes, MACs, weights and quantisation.
 
-    With --board, after the passes: the target and the kernel that each operator gets, why
-    others were passed over, and the memory plan. The model need not fit the board. A model
-    with operators that uhost lacks is shown as its file has it, with the reason for each of
-    them (exit code 3).
+    Without MODEL, those of the project file, else the bundled one. With a board, from --board
+    or the project file, after the passes: the target and the kernel that each operator gets,
+    why others were passed over, and the memory plan. The model need not fit the board. A
+    model with operators that uhost lacks is shown as its file has it, with the reason for
+    each of them (exit code 3).
 
     Example: uhost inspect kws.tflite --board stm32f746
     """
-    from uhost import driver
-    from uhost.config.board import load_board
-    from uhost.kernels._partition import asked
     from uhost.report.records import results_json
 
+    paths = _paths(settings, project)
     try:
-        [source] = loaded([model] if model else [])
+        records = _stored(settings) or _loaded(paths, settings, project)
     except UnsupportedOperatorError as error:
         if as_json:
-            click.echo(results_json([_unsupported(model or "", error)]))
+            click.echo(results_json([_unsupported(paths, error)]))
         else:
             show(_file_operators(error), "")
         raise
-    if board is None:
-        record = _record(source.graph, len(source.content))
-    else:
-        config = driver.configure(load_board(board))
-        [lowered] = driver.lower_models([source.graph], config)
-        record = _record(lowered.graph, len(source.content))
-        record |= {
-            "board": board,
-            "order": [{"target": t.kind, "libraries": t.libraries} for t in asked(config.targets)],
-        }
-        _add_placement(record, lowered)
     if as_json:
-        click.echo(results_json([record]))
+        click.echo(results_json(records))
     else:
-        _show(record)
+        for record in records:
+            _show(record)
 
 
-def _unsupported(model: str, error: UnsupportedOperatorError) -> dict[str, Any]:
+def _paths(settings: Settings, project: Path | None) -> dict[str, str]:
+    """Returns name → file of the models of the command line, else of the project file."""
+    from uhost.cli._work import project_models
+
+    given: dict[str, str] = settings.get(("models",), ({}, ""))[0]
+    return given or project_models(settings, project)
+
+
+def _stored(settings: Settings) -> list[dict[str, Any]]:
+    """Returns a record per model of a build folder or library; nothing where files are given."""
+    from uhost import driver
+
+    path = stored_path(settings)
+    if path is None:
+        return []
+    refuse_to_build(settings, path, "inspect")
+    compiled = driver.compiled_in(path, settings.get(("board",), (None, ""))[0])
+    title = str(settings.get(("board",), (compiled.board.name, ""))[0])
+    return [
+        _placed(one.lowered, len(one.source.content), title, compiled.config)
+        for one in compiled.models
+    ]
+
+
+def _loaded(
+    paths: dict[str, str], settings: Settings, project: Path | None
+) -> list[dict[str, Any]]:
+    """Returns a record per model: as its file has it, or on a board as it is after the passes."""
+    from uhost import driver
+
+    resolved = configured(settings, project) if names_board(settings, project) else None
+    sources = loaded([f"{name}={path}" for name, path in paths.items()])
+    if resolved is None:
+        return [_record(one.graph, len(one.content)) for one in sources]
+    graphs = [one.graph for one in sources]
+    lowered = driver.lower_models(graphs, resolved.config, resolved.context)
+    title = str(settings.get(("board",), (resolved.board.name, ""))[0])
+    return [
+        _placed(one, len(source.content), title, resolved.config)
+        for one, source in zip(lowered, sources, strict=True)
+    ]
+
+
+def _placed(
+    lowered: Lowered, file_bytes: int, board: str, config: CompilationConfig
+) -> dict[str, Any]:
+    """Returns the record of a model on a board."""
+    from uhost.kernels._partition import asked
+
+    record = _record(lowered.graph, file_bytes)
+    record |= {
+        "board": board,
+        "order": [{"target": t.kind, "libraries": t.libraries} for t in asked(config.targets)],
+    }
+    _add_placement(record, lowered)
+    return record
+
+
+def _unsupported(paths: dict[str, str], error: UnsupportedOperatorError) -> dict[str, Any]:
     """Returns what `--json` prints of a model that uhost cannot take."""
-    from uhost.cli._settings import named_models
-
-    [(name, path)] = named_models([model]).items()
+    name, path = next(
+        ((n, p) for n, p in paths.items() if f"'{n}'" in (error.where or "")),
+        next(iter(paths.items())),
+    )
     return {
         "model": name,
         "file_bytes": Path(path).stat().st_size,

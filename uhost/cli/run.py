@@ -21,11 +21,14 @@ from uhost.cli._options import (
 )
 from uhost.cli._settings import Configured, SettingOption, Settings
 from uhost.cli._work import built as build_model
-from uhost.cli._work import for_model, pick
+from uhost.cli._work import chosen_models, for_model
 from uhost.errors import ConfigError
 
 if TYPE_CHECKING:
+    from uhost.ir.graph import Graph
     from uhost.ir.tensor import Array
+    from uhost.runtime.evaluation import Evaluation
+    from uhost.runtime.samples import Samples
 
 
 @click.command(cls=Configured)
@@ -49,7 +52,7 @@ if TYPE_CHECKING:
     keys=("run", "output"),
     type=click.Path(path_type=Path),
     metavar="F.npz",
-    help="Write the outputs of every sample, as s<k>_out_<i>.",
+    help="Write the outputs of every sample, as s<k>_out_<i>; of several models to F-MODEL.npz.",
 )
 @click.option(
     "--verify",
@@ -84,7 +87,7 @@ def command(
     Example: uhost run kws.tflite --board stm32f746 --input yes.npy
     """
     from uhost import resources
-    from uhost.report import records, tables
+    from uhost.report import records
     from uhost.runtime.device import device
     from uhost.runtime.evaluation import measure
     from uhost.runtime.samples import Samples, random_sample, read_samples
@@ -97,31 +100,43 @@ def command(
             where=f"{asked.output}",
             fix="give --output a name that ends in .npz",
         )
-    index = pick(built.compiled, name)
-    chosen = built.compiled.models[index]
-    graph = chosen.lowered.graph
-    source = for_model(asked.input, chosen.name) or resources.bundled_samples(chosen.source.content)
-    if source is not None:
-        samples = read_samples(source, graph)
-    else:
-        note("No --input given: using seeded random values.")
-        samples = Samples((random_sample(graph),))
     where = device(built.compiled.board, asked.on or None, port=port, probe=probe)
-    with progress("Running") as update:
-        result = measure(
-            built,
-            where,
-            samples.items,
-            index,
-            layers=bool(asked.verify),
-            reset_each=bool(asked.reset_each),
-            progress=update,
+    indices = chosen_models(built.compiled, name)
+    results = []
+    for index in indices:
+        chosen = built.compiled.models[index]
+        graph = chosen.lowered.graph
+        source = for_model(asked.input, chosen.name) or resources.bundled_samples(
+            chosen.source.content
         )
-    if asked.output:
-        _write_outputs(Path(asked.output), result.outputs)
+        if source is not None:
+            samples = read_samples(source, graph)
+        else:
+            note("No --input given: using seeded random values.")
+            samples = Samples((random_sample(graph),))
+        with progress("Running") as update:
+            result = measure(
+                built,
+                where,
+                samples.items,
+                index,
+                layers=bool(asked.verify),
+                reset_each=bool(asked.reset_each),
+                progress=update,
+            )
+        results.append(result)
+        if asked.output:
+            _write_outputs(_own(Path(asked.output), chosen.name, len(indices)), result.outputs)
+        if not as_json:
+            _show(result, samples, graph, str(where))
     if as_json:
-        click.echo(records.results_json([records.evaluation_record(result)]))
-        return 0 if result.matches in (True, None) else 1
+        click.echo(records.results_json([records.evaluation_record(one) for one in results]))
+    return 0 if all(one.matches in (True, None) for one in results) else 1
+
+
+def _show(result: Evaluation, samples: Samples, graph: Graph, where: str) -> None:
+    from uhost.report import tables
+
     outputs = [graph.tensors[name] for name in graph.outputs]
     show(f"{result.model} on {where}, built with {result.toolchain}\n")
     if len(outputs) == 1 and tables.is_classifier(outputs[0]):
@@ -129,7 +144,11 @@ def command(
     else:
         show(tables.output_ranges(result, outputs))
     show(tables.verdict(result), "", tables.figures(result), "", tables.operators(result))
-    return 0 if result.matches in (True, None) else 1
+
+
+def _own(path: Path, model: str, count: int) -> Path:
+    """Returns the file for a model's outputs: with its name in it where there are several."""
+    return path if count == 1 else path.with_name(f"{path.stem}-{model}{path.suffix}")
 
 
 def _write_outputs(path: Path, outputs: tuple[tuple[Array, ...], ...]) -> None:

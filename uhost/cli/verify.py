@@ -19,7 +19,7 @@ from uhost.cli._options import (
 )
 from uhost.cli._settings import Configured, SettingOption, Settings
 from uhost.cli._work import built as build_model
-from uhost.cli._work import for_model, pick
+from uhost.cli._work import chosen_models, for_model
 
 
 @click.command(cls=Configured)
@@ -71,34 +71,36 @@ def command(
 
     with progress("Building"):
         built, asked = build_model(settings, project, "verify")
-    index = pick(built.compiled, name)
-    chosen = built.compiled.models[index]
-    graph = chosen.lowered.graph
-    golden = for_model(asked.golden, chosen.name) or resources.bundled_samples(
-        chosen.source.content
-    )
-    samples = read_golden(golden, graph).items if golden else (random_sample(graph),)
     where = device(built.compiled.board, asked.on or None, port=port, probe=probe)
-    with progress("Verifying") as update:
-        result = measure(
-            built,
-            where,
-            samples,
-            index,
-            layers=True,
-            reset_each=bool(asked.reset_each),
-            progress=update,
+    results = []
+    for index in chosen_models(built.compiled, name):
+        chosen = built.compiled.models[index]
+        graph = chosen.lowered.graph
+        golden = for_model(asked.golden, chosen.name) or resources.bundled_samples(
+            chosen.source.content
         )
+        samples = read_golden(golden, graph).items if golden else (random_sample(graph),)
+        with progress("Verifying") as update:
+            result = measure(
+                built,
+                where,
+                samples,
+                index,
+                layers=True,
+                reset_each=bool(asked.reset_each),
+                progress=update,
+            )
+        results.append(result)
+        if not as_json:
+            show(
+                f"{result.model} on {where}, built with {result.toolchain}\n",
+                tables.comparisons(result),
+                "",
+                tables.verdict(result),
+            )
     if as_json:
-        click.echo(records.results_json([records.evaluation_record(result)]))
-    else:
-        show(
-            f"{result.model} on {where}, built with {result.toolchain}\n",
-            tables.comparisons(result),
-            "",
-            tables.verdict(result),
-        )
-    return 0 if result.matches else 1
+        click.echo(records.results_json([records.evaluation_record(one) for one in results]))
+    return 0 if all(one.matches for one in results) else 1
 
 
 COMMAND = command

@@ -20,9 +20,11 @@ from uhost.errors import OutOfMemoryError
 from uhost.ir.graph import BoundOperator, Graph
 from uhost.ir.printer import short_name
 from uhost.kernels._choice import Aim, Choice, Option, choose
+from uhost.kernels._kernel import KernelCall
 from uhost.kernels._partition import Offer, Variant, offers
 from uhost.planner import plan_memory, view_operators
-from uhost.planner.plan import MemoryPlan
+from uhost.planner.overlaps import overlaps_of
+from uhost.planner.plan import MemoryPlan, shared_bytes
 from uhost.planner.pools import by_room, has_room
 
 RUN_BYTES = 160
@@ -181,18 +183,25 @@ class Kernels:
         picks = tuple(places[i] for places, i in zip(allowed, found.picks, strict=True))
         return replace(found, picks=picks), aim
 
-    def _scratch(self, choice: Choice) -> list[dict[str, int]]:
-        scratch: list[dict[str, int]] = [{} for _ in self._graphs]
+    def _calls(self, choice: Choice) -> list[dict[str, KernelCall]]:
+        calls: list[dict[str, KernelCall]] = [{} for _ in self._graphs]
         for (g, name), pick in zip(self._keys(), choice.picks, strict=True):
-            scratch[g][name] = self._offers[g][name].variants[pick].call.scratch_bytes
-        return scratch
+            calls[g][name] = self._offers[g][name].variants[pick].call
+        return calls
 
     def _plans(self, choice: Choice, pool: Pool) -> list[MemoryPlan]:
-        return [self._plan(g, one, pool) for g, one in enumerate(self._scratch(choice))]
+        return [self._plan(g, one, pool) for g, one in enumerate(self._calls(choice))]
 
-    def _plan(self, g: int, scratch: Mapping[str, int], pool: Pool) -> MemoryPlan:
+    def _plan(self, g: int, calls: Mapping[str, KernelCall], pool: Pool) -> MemoryPlan:
+        scratch = {name: call.scratch_bytes for name, call in calls.items()}
+        overlaps = {
+            name: [(o.input, o.least, o.most) for o in call.overlaps]
+            for name, call in calls.items()
+        }
         alignment_bytes = self._config.executor.alignment_bytes
-        return plan_memory(self._graphs[g], self._views[g], scratch, pool, alignment_bytes)
+        return plan_memory(
+            self._graphs[g], self._views[g], scratch, pool, alignment_bytes, overlaps
+        )
 
     def _lowered(
         self, choice: Choice, plans: Sequence[MemoryPlan], reasons: Reasons | None = None
@@ -221,8 +230,30 @@ class Kernels:
                     -(-b.size_bytes // plan.alignment_bytes) * plan.alignment_bytes
                     for b in plan.live_at(step)
                 )
-                rooms[g, operator.name] = max(limits.arena_bytes - live, 0)
+                shared = self._most_shared(g, operator.name, plan)
+                rooms[g, operator.name] = max(limits.arena_bytes - live + shared, 0)
         return rooms
+
+    def _most_shared(self, g: int, name: str, plan: MemoryPlan) -> int:
+        """Returns the bytes that the operator's output can share with its inputs at most."""
+        offer = self._offers[g].get(name)
+        return max(
+            (
+                sum(
+                    shared_bytes(
+                        plan.blocks,
+                        overlaps_of(
+                            self._graphs[g],
+                            plan.views,
+                            plan.blocks,
+                            {name: [(o.input, o.least, o.most) for o in one.call.overlaps]},
+                        ),
+                    ).values()
+                )
+                for one in (offer.variants if offer else ())
+            ),
+            default=0,
+        )
 
     def _tighten(
         self,
@@ -236,9 +267,9 @@ class Kernels:
         A scratch is at the peak if it lives together with a block that ends over the limit.
         """
         peaks: list[tuple[bool, int, tuple[int, str]]] = []
-        scratch = self._scratch(choice)
+        calls = self._calls(choice)
         for g, name in self._keys():
-            size = scratch[g][name]
+            size = calls[g][name].scratch_bytes
             if size <= min(v.call.scratch_bytes for v in self._offers[g][name].variants):
                 continue
             plan = plans[g]
@@ -269,7 +300,10 @@ class Kernels:
 
     def _ram_error(self, pool: Pool, limit_bytes: int) -> OutOfMemoryError:
         least = [
-            {name: min(v.call.scratch_bytes for v in o.variants) for name, o in found.items()}
+            {
+                name: min((v.call for v in o.variants), key=lambda call: call.scratch_bytes)
+                for name, o in found.items()
+            }
             for found in self._offers
         ]
         plans = [self._plan(g, one, pool) for g, one in enumerate(least)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -132,6 +132,7 @@ class CompilationConfig:
     ram_limit_bytes: Annotated[int, Meta(ge=1)] | None = None
 
     def __post_init__(self) -> None:
+        _check_parts(self)
         kinds = [target.kind for target in self.targets]
         if not kinds:
             raise ConfigError("there is no device target", fix="give at least one target")
@@ -218,6 +219,26 @@ def _refusal(found: Sequence[Finding], where: str) -> ConfigError:
         return ConfigError(found[0].what, f"{where}{key}", found[0].fix)
     lines = "\n".join(f"  {f.key or 'the whole'}: {f.what} ({f.fix})" for f in found)
     return ConfigError(f"{len(found)} mistakes in {where}:\n{lines}", fix="correct each of them")
+
+
+def _check_parts(config: CompilationConfig) -> None:
+    """Raises `ConfigError` with every value of a wrong type or out of range, as for a file."""
+    found: list[Finding] = []
+    for name, kind in get_type_hints(CompilationConfig, include_extras=True).items():
+        value = getattr(config, name)
+        if get_origin(kind) is tuple and not isinstance(value, tuple):
+            text = type(value).__name__
+            found.append(
+                Finding((name,), f"wrong value: expected a tuple, got `{text}`", "give a tuple")
+            )
+            continue
+        try:
+            plain = msgspec.to_builtins(value)
+        except TypeError:
+            plain = value
+        found += check(plain, kind, (name,))
+    if found:
+        raise _refusal(found, "the configuration")
 
 
 def _refuse_twice(what: str, names: Sequence[str], fix: str) -> None:

@@ -57,8 +57,9 @@ def import_nodes(
             raise _dynamic_shape(tensor.name, dynamic[tensor.name], name)
     kinds = _importers_of(form)
     declared = (*inputs, *outputs, *(tensor for node in nodes for tensor in node.declared))
+    exits = frozenset(tensor.name for tensor in outputs)
     names = {tensor.name for tensor in declared if tensor}
-    graph = _GraphUnderWay(name, inputs, names, dynamic, dict(states or {}))
+    graph = _GraphUnderWay(name, inputs, exits, names, dynamic, dict(states or {}))
     unsupported: list[Unsupported] = []
     for node in nodes:
         try:
@@ -96,6 +97,7 @@ class _GraphUnderWay:
         self,
         name: str,
         inputs: Sequence[Declared],
+        exits: frozenset[str],
         names: set[str],
         dynamic: Mapping[str, tuple[int, ...]],
         states: dict[str, tuple[Tensor, Array]],
@@ -108,6 +110,8 @@ class _GraphUnderWay:
         self._tensors: dict[str, Tensor] = {}
         self._operators: list[Operator] = []
         self._written = set(states)
+        self._folded: dict[str, Tensor] = {}
+        self._exits = exits
         for tensor in inputs:
             if tensor.is_constant:
                 raise self._malformed(f"the model input '{tensor.name}' is a constant")
@@ -125,6 +129,7 @@ class _GraphUnderWay:
             for index, tensor in enumerate(tensors):
                 if isinstance(tensor, RefusedTensor):
                     raise UnsupportedNodeError(f"{role} {index} {tensor.reason}")
+        node = replace(node, declared_inputs=tuple(map(self._known, node.declared_inputs)))
         for tensor in node.inputs:
             if tensor and not tensor.is_constant and tensor.name not in self._written:
                 raise self._malformed(
@@ -145,6 +150,14 @@ class _GraphUnderWay:
             inferred = tuple(kind.infer(bound))
         outputs = self._shape(outputs, inferred)
         self._check_outputs(node, outputs, inferred)
+        is_exit = any(tensor.name in self._exits for tensor in node.outputs)
+        constant = all(t is None or t.is_constant for t in inputs)
+        if kind.folds_at_import and constant and not is_exit:
+            self._fold(kind, bound)
+            return
+        for index, tensor in enumerate(node.inputs):
+            if tensor is not None and tensor.dtype is DType.FLOAT16:
+                raise UnsupportedNodeError(f"input {index} has type float16")
         self._operators.append(
             Operator(
                 bound.name,
@@ -155,6 +168,16 @@ class _GraphUnderWay:
             )
         )
         self._tensors.update({tensor.name: tensor for tensor in outputs})
+
+    def _known(self, tensor: Declared | None) -> Declared | None:
+        """Returns the constant that an operator before made of a tensor, else the tensor."""
+        return self._folded.get(tensor.name, tensor) if tensor is not None else None
+
+    def _fold(self, kind: OperatorKind[Any], bound: BoundOperator[Any]) -> None:
+        """Makes constants of the outputs of an operator on constants, in place of the operator."""
+        arrays = [None if t is None else t.constant() for t in bound.inputs]
+        for tensor, values in zip(bound.outputs, kind.reference(bound, arrays), strict=True):
+            self._folded[tensor.name] = replace(tensor, values=values)
 
     def write(self, node: Node) -> None:
         """Notes what a node writes, supported or not; raises where it must not."""

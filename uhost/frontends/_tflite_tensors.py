@@ -28,6 +28,7 @@ _DTYPES = {
     tflite.TensorType.INT32: DType.INT32,
     tflite.TensorType.INT64: DType.INT64,
     tflite.TensorType.FLOAT32: DType.FLOAT32,
+    tflite.TensorType.FLOAT16: DType.FLOAT16,
     tflite.TensorType.BOOL: DType.BOOL,
 }
 
@@ -157,13 +158,15 @@ class _TensorReader:
     def read(self, buffers: _Buffers, is_written: bool) -> Declared:
         shape = self._shape()
         code = self.source.Type()
-        dtype = _DTYPES.get(code)
+        is_packed = code == tflite.TensorType.INT4
+        dtype = DType.INT8 if is_packed else _DTYPES.get(code)
         if dtype is None:
             type_name = enum_names(tflite.TensorType).get(code)
             if type_name is None:
                 raise self._malformed(f"has the unknown element type {code}")
             return self._refused(shape, type_name.lower(), f"has type {type_name.lower()}")
         size_bytes = math.prod(shape) * dtype.size_bytes
+        type_name = "int4" if is_packed else str(dtype)
         if size_bytes > TENSOR_LIMIT_BYTES:
             raise self._malformed(f"takes {size_bytes} bytes, {dtype}{list(shape)}")
         if self.source.Sparsity() is not None:
@@ -182,9 +185,14 @@ class _TensorReader:
         if self.source.IsVariable() and content.size:
             return self._refused(shape, str(dtype), "is a variable with values of its own")
         if not is_constant:
+            if is_packed or dtype is DType.FLOAT16:
+                return self._refused(shape, type_name, f"has type {type_name}")
             if size_bytes == 0:
                 return self._refused(shape, str(dtype), "has no elements")
             return Tensor(self.name, shape, dtype, quantization)
+        if is_packed and content.size == (size_bytes + 1) // 2:
+            self.flatbuffer.charge(size_bytes, self.place)
+            return Tensor(self.name, shape, dtype, quantization, _unpacked(content, shape))
         if content.size != size_bytes:
             raise self._malformed(
                 f"is {dtype}{list(shape)} of {size_bytes} bytes, its buffer holds {content.size}"
@@ -245,3 +253,9 @@ class _TensorReader:
         return MalformedModelError(
             f"the file is corrupt: tensor '{self.name}' {what}", where=self.place, fix=DAMAGED
         )
+
+
+def _unpacked(content: Array, shape: tuple[int, ...]) -> Array:
+    """Returns 4-bit numbers, two per byte and the low one first, as int8 of `shape`."""
+    pairs = np.stack([content & 15, content >> 4], axis=-1).reshape(-1)
+    return ((pairs[: math.prod(shape)].astype(np.int8) ^ 8) - 8).astype(np.int8).reshape(shape)

@@ -8,7 +8,10 @@ import numpy as np
 
 
 class DType(enum.Enum):
-    """An element type: its name, its numpy type and its C type."""
+    """An element type: its name, its numpy type and its C type.
+
+    float16 is for constants, which no kernel reads: they are made float32 at compile time.
+    """
 
     INT8 = "int8"
     UINT8 = "uint8"
@@ -16,6 +19,7 @@ class DType(enum.Enum):
     INT32 = "int32"
     INT64 = "int64"
     FLOAT32 = "float32"
+    FLOAT16 = "float16"
     BOOL = "bool"
 
     @property
@@ -48,3 +52,7 @@ class DType(enum.Enum):
 
     def __str__(self) -> str:
         return self.value
+
+
+COMPUTED = tuple(dtype for dtype in DType if dtype is not DType.FLOAT16)
+"""The types that operators compute with."""

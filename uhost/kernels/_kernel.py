@@ -26,6 +26,7 @@ from uhost.errors import ConfigError
 from uhost.ir.graph import BoundOperator
 from uhost.ir.tensor import Array
 from uhost.kernels._cost import Cost
+from uhost.kernels._overlap import Overlap
 from uhost.registry import Registry
 
 
@@ -63,6 +64,7 @@ class KernelCall:
     `values` are plain Python values (int, str, bool, float, tuples of them).
     `includes` are shared pieces of C (`templates/kernels/include/NAME.h.j2`) the
     function needs, as NAME or NAME:key=integer,…; each is printed once, in their order.
+    `overlaps` says where inputs and the output may share bytes; nowhere, if it is empty.
     """
 
     library: str
@@ -72,6 +74,7 @@ class KernelCall:
     constants: tuple[Constant, ...] = ()
     scratch_bytes: int = 0
     includes: tuple[str, ...] = ()
+    overlaps: tuple[Overlap, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", MappingProxyType(dict(self.values)))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from uhost.ir.dtype import DType
+from uhost.ir.dtype import COMPUTED, DType
 from uhost.ir.tensor import Tensor
 from uhost.ops._checks import require, require_dtype, require_same_dtype
 
-ANY_TYPE = tuple(DType)
+ANY_TYPE = COMPUTED
 
 
 def require_moved(source: Tensor, *outputs: Tensor) -> None:

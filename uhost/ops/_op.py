@@ -161,7 +161,8 @@ class OperatorKind(Generic[A]):
 
     `takes_uint8`: on uint8 tensors it computes what it computes on int8 ones of numbers and zero
     points less 128, by LiteRT's rules, given the attributes that its importer makes of a node
-    with `from_uint8`.
+    with `from_uint8`. `folds_at_import`: on constants it is computed when the file is read, as
+    its readers may need to see constants.
     """
 
     name: str
@@ -183,6 +184,7 @@ class OperatorKind(Generic[A]):
     is_expansion: Callable[[BoundOperator[A]], bool] = lambda bound: False
     joins_channels: Callable[[BoundOperator[A]], bool] = lambda bound: False
     takes_uint8: bool = False
+    folds_at_import: bool = False
 
 
 OPERATORS: Registry[OperatorKind[Any]] = Registry("uhost.ops", "OPERATOR", "operator")

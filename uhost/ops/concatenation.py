@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from uhost.errors import MalformedModelError
-from uhost.ir.dtype import DType
+from uhost.ir.dtype import COMPUTED, DType
 from uhost.ir.graph import Attributes, BoundOperator
 from uhost.ir.tensor import Array, Tensor
 from uhost.ops._activation import tflite_activation
@@ -38,7 +38,7 @@ def _infer(
     tensors = [bound.input(index) for index in range(len(bound.inputs))]
     first = tensors[0]
     for tensor in tensors:
-        require_dtype(tensor, *DType)
+        require_dtype(tensor, *COMPUTED)
     require_same_dtype(first, *tensors[1:], output)
     if first.dtype is DType.INT8:
         # The kernels of TFLite and TFLite Micro copy; only the latter checks that this is right.

@@ -23,9 +23,10 @@ class DequantizeAttributes(Attributes):
 
 def _infer(bound: BoundOperator[DequantizeAttributes]) -> Sequence[tuple[tuple[int, ...], DType]]:
     source = bound.input(0)
-    require_dtype(source, DType.INT8, DType.UINT8, DType.INT16)
+    require_dtype(source, DType.INT8, DType.UINT8, DType.INT16, DType.FLOAT16)
     require_dtype(bound.output, DType.FLOAT32)
-    require_quantized(source)
+    if source.dtype is not DType.FLOAT16:
+        require_quantized(source)
     return [(source.shape, DType.FLOAT32)]
 
 
@@ -34,6 +35,8 @@ def _reference(
 ) -> Sequence[Array]:
     source, tensor = inputs[0], bound.input(0)
     assert source is not None
+    if source.dtype == np.float16:
+        return [source.astype(np.float32)]
     # In double the product of a float32 and 17 bits is exact; it is rounded once, to float32.
     product = np.float64(tensor.scale) * (source.astype(np.int64) - tensor.zero_point)
     return [np.asarray(product, np.float32)]
@@ -66,4 +69,5 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"DEQUANTIZE": _import_tflite}},
     examples=_examples,
     takes_uint8=True,
+    folds_at_import=True,
 )

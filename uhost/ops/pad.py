@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from uhost.errors import MalformedModelError
-from uhost.ir.dtype import DType
+from uhost.ir.dtype import COMPUTED, DType
 from uhost.ir.graph import Attributes, BoundOperator
 from uhost.ir.tensor import Array, Tensor
 from uhost.ops._checks import (
@@ -37,7 +37,7 @@ class PadAttributes(Attributes):
 
 def _infer(bound: BoundOperator[PadAttributes]) -> Sequence[tuple[tuple[int, ...], DType]]:
     source, at = bound.input(0), bound.attributes
-    require_dtype(source, *DType)
+    require_dtype(source, *COMPUTED)
     require_same_dtype(source, bound.output)
     if (
         not len(at.before) == len(at.after) == len(source.shape)

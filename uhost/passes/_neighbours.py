@@ -12,8 +12,8 @@ from uhost.ops._op import OPERATORS, UnsupportedNodeError
 
 
 def reader_counts(graph: Graph) -> Counter[str]:
-    """Returns tensor → how many operators read it; leaving the graph counts as one more."""
-    counts: Counter[str] = Counter(graph.outputs)
+    """Returns tensor → how many read it: operators, whoever takes outputs, the next run."""
+    counts: Counter[str] = Counter((*graph.outputs, *graph.states))
     for operator in graph.operators:
         counts.update({name for name in operator.inputs if name})
     return counts

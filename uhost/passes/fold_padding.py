@@ -50,7 +50,11 @@ def _fold(graph: Graph) -> Graph:
     pads = [bound for bound in graph.bound_operators() if bound.kind == "pad"]
     # Backwards, so that of two pads in a row both go.
     for pad in reversed(pads):
-        if pad.output.name in graph.outputs or not _is_of_rows_and_columns(pad):
+        ends = {pad.input(0).name, pad.output.name}
+        # Of a state, a later reader may find other values than PAD did.
+        if ends & graph.states.keys() or pad.output.name in graph.outputs:
+            continue
+        if not _is_of_rows_and_columns(pad):
             continue
         readers = [one for one in graph.operators if pad.output.name in one.inputs]
         known = intervals_of(graph) if any(r.kind == "max_pool_2d" for r in readers) else {}

@@ -40,7 +40,8 @@ def _merge(graph: Graph) -> Graph:
         source = operator.inputs[0] if operator.kind in _CLAMPS else ""
         place = next((i for i, one in enumerate(kept) if one.outputs == (source,)), None)
         merged = None
-        if place is not None and counts[source] == 1:
+        # A state is written where its operator stands, not before.
+        if place is not None and counts[source] == 1 and operator.outputs[0] not in graph.states:
             merged = _clamping(kept[place], operator, graph)
         if place is None or merged is None:
             kept.append(operator)

@@ -122,7 +122,7 @@ class _Copies:
 
     def _without_unread_views(self) -> Graph:
         """Returns the graph without views that others were read past."""
-        read = set(self.graph.outputs)
+        read = {*self.graph.outputs, *self.graph.states}
         operators: list[Operator] = []
         for operator in reversed(self.kept):
             if operator.kind == "reshape" and operator.outputs[0] not in read:

@@ -4,46 +4,64 @@ Placing blocks one by one, each at the lowest offset where it touches nothing li
 at the same time, gives an arena that depends only on the order of placing. A few
 good orders are tried first; where none reaches the lower bound, a bounded local
 search swaps orders. The problem is dynamic storage allocation, which is NP-hard;
-largest-first is the "greedy by size" of Pisarchyk and Lee (2020).
+largest-first is the "greedy by size" of Pisarchyk and Lee (2020). Blocks of an `Overlap`
+may share bytes at the displacements it allows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 
-from uhost.planner.plan import Block
+from uhost.planner.plan import Block, Overlap, shared_bytes
 
 _SEARCH_ROUNDS = 200
 
+Pairs = Mapping[tuple[str, str], tuple[Overlap, bool]]
+"""(placed block, block to place) → their overlap, and whether the latter is read in it."""
 
-def lower_bound(blocks: Sequence[Block]) -> int:
-    """Returns the largest sum of bytes live at one step."""
+Span = tuple[int, int]
+"""Offsets where a block may not begin, the ends excluded."""
+
+
+def lower_bound(blocks: Sequence[Block], overlaps: Sequence[Overlap] = ()) -> int:
+    """Returns the largest sum of bytes live at one step, less what its blocks can share."""
+    shared = shared_bytes(blocks, overlaps)
     steps = {step for block in blocks for step in (block.first, block.last)}
     return max(
-        (sum(b.size_bytes for b in blocks if b.first <= step <= b.last) for step in steps),
+        (
+            sum(b.size_bytes for b in blocks if b.first <= step <= b.last) - shared.get(step, 0)
+            for step in steps
+        ),
         default=0,
     )
 
 
-def pack(blocks: Sequence[Block], alignment_bytes: int) -> dict[str, int]:
+def pack(
+    blocks: Sequence[Block], alignment_bytes: int, overlaps: Sequence[Overlap] = ()
+) -> dict[str, int]:
     """Returns block name → offset, a multiple of `alignment_bytes`; repeatable."""
-    bound = lower_bound(blocks)
+    bound = lower_bound(blocks, overlaps)
+    pairs: dict[tuple[str, str], tuple[Overlap, bool]] = {}
+    for one in overlaps:
+        pairs[one.written, one.read] = (one, True)
+        pairs[one.read, one.written] = (one, False)
     orders = [
         sorted(blocks, key=lambda b: (-b.size_bytes, b.first, b.name)),
         sorted(blocks, key=lambda b: (b.first - b.last, -b.size_bytes, b.name)),
         sorted(blocks, key=lambda b: (-b.size_bytes * (b.last - b.first + 1), b.name)),
         sorted(blocks, key=lambda b: (b.first, -b.size_bytes, b.name)),
+        sorted(blocks, key=lambda b: (-b.last, -b.size_bytes, b.name)),
     ]
     best_order = orders[0]
-    best = _place(best_order, alignment_bytes)
+    best = _place(best_order, alignment_bytes, pairs)
     for order in orders[1:]:
-        candidate = _place(order, alignment_bytes)
+        candidate = _place(order, alignment_bytes, pairs)
         if _extent(blocks, candidate) < _extent(blocks, best):
             best_order, best = order, candidate
     if _extent(blocks, best) > bound:
         by_time = sorted(blocks, key=lambda b: (b.first, b.last, b.name))
-        candidate = _place_from_both_ends(by_time, alignment_bytes, bound)
+        candidate = _place_from_both_ends(by_time, alignment_bytes, bound, pairs)
         if _extent(blocks, candidate) < _extent(blocks, best):
             best = candidate
     random = Random(len(blocks))
@@ -53,67 +71,96 @@ def pack(blocks: Sequence[Block], alignment_bytes: int) -> dict[str, int]:
         order = list(best_order)
         source, target = random.sample(range(len(order)), 2)
         order.insert(target, order.pop(source))
-        candidate = _place(order, alignment_bytes)
+        candidate = _place(order, alignment_bytes, pairs)
         if _extent(blocks, candidate) <= _extent(blocks, best):
             best_order, best = order, candidate
     return best
 
 
-def _place(order: Sequence[Block], alignment_bytes: int) -> dict[str, int]:
+def _place(order: Sequence[Block], alignment_bytes: int, pairs: Pairs) -> dict[str, int]:
     offsets: dict[str, int] = {}
     placed: list[Block] = []
     for block in order:
-        busy = _busy(placed, offsets, block)
-        offsets[block.name] = _lowest(busy, block.size_bytes, alignment_bytes)
+        offsets[block.name] = _lowest(_barred(placed, offsets, block, pairs), alignment_bytes)
         placed.append(block)
     return offsets
 
 
-def _busy(placed: Sequence[Block], offsets: dict[str, int], block: Block) -> list[tuple[int, int]]:
-    """Returns the byte ranges taken while `block` lives, lowest first."""
-    return sorted(
-        (offsets[p.name], offsets[p.name] + p.size_bytes) for p in placed if p.overlaps(block)
-    )
+def _barred(
+    placed: Sequence[Block], offsets: Mapping[str, int], block: Block, pairs: Pairs
+) -> list[Span]:
+    """Returns the spans in which `block` may not begin, lowest first."""
+    barred: list[Span] = []
+    for other in placed:
+        if not other.overlaps(block):
+            continue
+        start = offsets[other.name]
+        low, high = start - block.size_bytes, start + other.size_bytes
+        pair = pairs.get((other.name, block.name))
+        if pair is None:
+            barred.append((low, high))
+            continue
+        overlap, is_read = pair
+        least, most = overlap.least, overlap.most
+        if is_read:
+            first = low if least is None else start + least
+            last = high if most is None else start + most
+        else:
+            first = low if most is None else start - most
+            last = high if least is None else start - least
+        if first > low:
+            barred.append((low, min(first, high)))
+        if last < high:
+            barred.append((max(last, low), high))
+    return sorted(barred)
 
 
-def _lowest(busy: Sequence[tuple[int, int]], size_bytes: int, alignment_bytes: int) -> int:
+def _lowest(barred: Sequence[Span], alignment_bytes: int) -> int:
+    """Returns the lowest offset in no span: spans begin in order, so one pass climbs them."""
     offset = 0
-    for start, end in busy:
-        if offset + size_bytes <= start:
-            break
-        offset = max(offset, -(-end // alignment_bytes) * alignment_bytes)
+    climbs = True
+    while climbs:
+        climbs = False
+        for low, high in barred:
+            if low < offset < high:
+                offset = -(-high // alignment_bytes) * alignment_bytes
+                climbs = True
+            elif offset <= low:
+                break
     return offset
 
 
-def _highest(
-    busy: Sequence[tuple[int, int]], size_bytes: int, alignment_bytes: int, ceiling_bytes: int
-) -> int:
-    offset = (ceiling_bytes - size_bytes) // alignment_bytes * alignment_bytes
-    for start, end in reversed(busy):
-        if offset >= end:
-            break
-        offset = min(offset, (start - size_bytes) // alignment_bytes * alignment_bytes)
+def _highest(barred: Sequence[Span], offset: int, alignment_bytes: int) -> int:
+    """Returns the highest offset up to `offset` that is in no span; negative if there is none."""
+    falls = True
+    while falls:
+        falls = False
+        for low, high in barred:
+            if low < offset < high:
+                offset = low // alignment_bytes * alignment_bytes
+                falls = True
     return offset
 
 
 def _place_from_both_ends(
-    order: Sequence[Block], alignment_bytes: int, ceiling_bytes: int
+    order: Sequence[Block], alignment_bytes: int, ceiling_bytes: int, pairs: Pairs
 ) -> dict[str, int]:
     """Places blocks in order of time, in turn at the bottom and under the ceiling.
 
-    In a chain only two tensors are live at once, so this reaches the lower bound.
+    In a chain only two tensors are live at once, so this reaches the bound of disjoint blocks.
     """
     ceiling = -(-ceiling_bytes // alignment_bytes) * alignment_bytes
     offsets: dict[str, int] = {}
     placed: list[Block] = []
     for turn, block in enumerate(order):
-        busy = _busy(placed, offsets, block)
-        high = _highest(busy, block.size_bytes, alignment_bytes, ceiling)
-        low = _lowest(busy, block.size_bytes, alignment_bytes)
+        barred = _barred(placed, offsets, block, pairs)
+        top = (ceiling - block.size_bytes) // alignment_bytes * alignment_bytes
+        high = _highest(barred, top, alignment_bytes)
+        low = _lowest(barred, alignment_bytes)
         offsets[block.name] = high if turn % 2 and high >= 0 else low
         placed.append(block)
     return offsets
 
 
-def _extent(blocks: Sequence[Block], offsets: dict[str, int]) -> int:
+def _extent(blocks: Sequence[Block], offsets: Mapping[str, int]) -> int:
     return max((offsets[b.name] + b.size_bytes for b in blocks), default=0)

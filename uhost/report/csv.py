@@ -15,6 +15,7 @@ _FIGURES = (
     "arena_bytes",
     "arena_lower_bound_bytes",
     "stack_bytes",
+    "stack_bound_bytes",
     "params_ram_bytes",
     "model_ram_bytes",
     "image_ram_bytes",

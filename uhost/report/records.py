@@ -37,6 +37,8 @@ def evaluation_record(evaluation: Evaluation) -> dict[str, Any]:
         "arena_bytes": evaluation.arena_bytes,
         "arena_lower_bound_bytes": evaluation.arena_lower_bound_bytes,
         "stack_bytes": evaluation.stack_bytes,
+        "stack_bound_bytes": evaluation.stack_bound.size_bytes,
+        "why_unbounded": list(evaluation.stack_bound.why),
         "params_ram_bytes": evaluation.params_ram_bytes,
         "model_ram_bytes": evaluation.model_ram_bytes,
         "image_ram_bytes": evaluation.image_ram_bytes,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from uhost.ir.tensor import Array, Tensor
     from uhost.runtime.evaluation import Evaluation
     from uhost.runtime.samples import Samples
+    from uhost.toolchain._stack_bound import StackBound
 
 _LONGEST_LIST = 20
 MODEL_NOTE = "a model, not silicon"
@@ -69,9 +70,17 @@ def figures(evaluation: Evaluation) -> Table:
         kib(evaluation.image_ram_bytes),
         f"of which the model {kib(evaluation.model_ram_bytes)}: arena "
         f"{kib(evaluation.arena_bytes)}, stack {kib(evaluation.stack_bytes)}"
+        f"{stack_limit(evaluation.stack_bound)}"
         + (f", weights {kib(evaluation.params_ram_bytes)}" if evaluation.params_ram_bytes else ""),
     )
     return made
+
+
+def stack_limit(bound: StackBound) -> str:
+    """Returns what the stack is at most, or what stands against a bound."""
+    if bound.size_bytes is not None:
+        return f" of at most {count(bound.size_bytes)} B"
+    return f" without a bound: {'; '.join(bound.why)}" if bound.why else ""
 
 
 def operators(evaluation: Evaluation) -> Table:

@@ -18,6 +18,7 @@ from uhost.frontends._frontend import load_model
 from uhost.runtime.compiled import Built, Compiled, CompiledModel, Source
 from uhost.toolchain._build import ELF
 from uhost.toolchain._elf import embedded_image, host_image
+from uhost.toolchain._stack_bound import model_stack_bound
 
 MANIFEST = "manifest.json"
 _BOARD_FOLDER = "board"
@@ -33,6 +34,17 @@ class ParamsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     digest: str
 
 
+class StackRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The most bytes of stack that a model's run function takes; null and why without a bound.
+
+    `deepest` are the functions on the way there.
+    """
+
+    bound_bytes: int | None
+    deepest: tuple[str, ...] = ()
+    why_unbounded: tuple[str, ...] = ()
+
+
 class PassesRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How the passes worked (C0), so that the same program can be made again."""
 
@@ -46,7 +58,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a build folder holds: `models` is name → file, `digest` that of the generated files.
 
     `config` is C1, what the build had to satisfy; `passes` how it was made. `params` is
-    name → weights, for models whose code does not hold them.
+    name → weights, for models whose code does not hold them, `stack` name → what it takes.
     """
 
     uhost: str
@@ -63,6 +75,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     config: dict[str, Any]
     passes: PassesRecord
     params: dict[str, ParamsFile] = {}
+    stack: dict[str, StackRecord] = {}
 
 
 def write(built: Built) -> Manifest:
@@ -103,10 +116,17 @@ def write(built: Built) -> Manifest:
             )
             for one in placed
         },
+        stack=dict(_stacks(built)),
     )
     text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
     write_file(folder / MANIFEST, text + b"\n")
     return manifest
+
+
+def _stacks(built: Built) -> Iterator[tuple[str, StackRecord]]:
+    for model in built.compiled.models:
+        bound = model_stack_bound(built.image, model.lowered.identifier)
+        yield model.source.graph.name, StackRecord(bound.size_bytes, bound.deepest, bound.why)
 
 
 def _record(context: PassContext) -> PassesRecord:

@@ -18,6 +18,7 @@ from uhost.runtime.device import Device
 from uhost.runtime.graph_module import GraphModule
 from uhost.runtime.module import start
 from uhost.runtime.samples import Sample
+from uhost.toolchain._stack_bound import StackBound, model_stack_bound
 
 FLOAT_ABSOLUTE = 1e-6
 FLOAT_RELATIVE = 1e-5
@@ -65,7 +66,8 @@ class OperatorFigures:
 class Evaluation:
     """Everything measured and compared of one model on one device. Sizes in bytes.
 
-    `stack_bytes` is the deepest stack below SP at entry of the model's run function.
+    `stack_bytes` is the deepest stack below SP at entry of the model's run function, measured;
+    `stack_bound` what the code can take at most.
     `model_ram_bytes` is arena (inputs and outputs lie in it), stack, and weights in RAM.
     `cycles` are those of the device's own counter, `modelled_cycles` what the model of the
     core gives for the executed instructions. Where there are none, `why_uncounted` and
@@ -89,6 +91,7 @@ class Evaluation:
     operators: tuple[OperatorFigures, ...]
     params_ram_bytes: int = 0
     modelled_cycles: int | None = None
+    stack_bound: StackBound = field(default_factory=StackBound)
     why_uncounted: str = ""
     why_unmodelled: str = ""
     comparisons: tuple[Comparison, ...] = ()
@@ -303,6 +306,7 @@ def _figures(
         image_ram_bytes=image.ram_bytes,
         operators=operator_figures(lowered, counts, modelled),
         modelled_cycles=modelled.total,
+        stack_bound=model_stack_bound(image, lowered.identifier),
         why_unmodelled=modelled.why_not,
         params_ram_bytes=params_bytes,
         comparisons=tuple(comparisons),

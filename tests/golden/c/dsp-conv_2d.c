@@ -6,7 +6,7 @@
  *
  * For cortex-m7 and other Arm CPUs with the DSP extension.
  *
- * pointwise_odd_channels: 1 operator, arena of 224 bytes.
+ * pointwise_odd_channels: 1 operator, arena of 144 bytes.
  * Weights and tables: 192 bytes. No allocation, no global state, no recursion.
  */
 #include "model.h"
@@ -714,10 +714,10 @@ enum pointwise_odd_channels_status pointwise_odd_channels_run(void *memory)
 
     /* 0: CONV_2D -> 1x5x3x5, output */
     conv_2d_pointwise(
-        (const int8_t *)(arena + 112),
+        (const int8_t *)(arena + 32),
         conv_2d_weights,
-        (int8_t *)(arena + 0),
-        (uint32_t *)(arena + 80));
+        (int8_t *)(arena + 32),
+        (uint32_t *)(arena + 0));
 
     return POINTWISE_ODD_CHANNELS_OK;
 }
@@ -734,10 +734,10 @@ enum pointwise_odd_channels_status pointwise_odd_channels_run_operator(
     switch (index) {
     case 0: /* CONV_2D */
         conv_2d_pointwise(
-            (const int8_t *)(arena + 112),
+            (const int8_t *)(arena + 32),
             conv_2d_weights,
-            (int8_t *)(arena + 0),
-            (uint32_t *)(arena + 80));
+            (int8_t *)(arena + 32),
+            (uint32_t *)(arena + 0));
         break;
     default:
         return POINTWISE_ODD_CHANNELS_BAD_OPERATOR;

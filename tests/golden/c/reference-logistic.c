@@ -4,7 +4,7 @@
  * This file is yours. Use, change and pass it on as you like; no notice is needed.
  * SPDX-License-Identifier: 0BSD
  *
- * int8: 1 operator, arena of 512 bytes.
+ * int8: 1 operator, arena of 256 bytes.
  * Weights and tables: 256 bytes. No allocation, no global state, no recursion.
  */
 #include "model.h"
@@ -63,7 +63,7 @@ enum int8_status int8_run(void *memory)
     }
 
     /* 0: LOGISTIC -> 4x64, output */
-    lookup((const int8_t *)(arena + 0), logistic_table, (int8_t *)(arena + 256));
+    lookup((const int8_t *)(arena + 0), logistic_table, (int8_t *)(arena + 0));
 
     return INT8_OK;
 }
@@ -77,7 +77,7 @@ enum int8_status int8_run_operator(void *memory, uint32_t index)
     }
     switch (index) {
     case 0: /* LOGISTIC */
-        lookup((const int8_t *)(arena + 0), logistic_table, (int8_t *)(arena + 256));
+        lookup((const int8_t *)(arena + 0), logistic_table, (int8_t *)(arena + 0));
         break;
     default:
         return INT8_BAD_OPERATOR;

@@ -1,3 +1,12 @@
+/*
+ * At the entry of an assembler function that moves SP in a loop: the most bytes that it takes of
+ * the stack. It stays in the program file, where uhost reads it, and is not loaded.
+ */
+#define UHOST_TAKES_STACK(bytes) \
+    "0: .pushsection .uhost.stack, \"\", %progbits\n" \
+    ".word   0b, " #bytes "\n" \
+    ".popsection\n"
+
 /* The SIMD instructions of Armv7E-M that C has no operator for. */
 
 #define UHOST_DSP_INLINE __attribute__((unused)) static inline
@@ -301,6 +310,7 @@ uhost_dsp_winograd_product_16x4_row_16_shift_8(const int16_t *positions UHOST_DS
     const uint32_t *weights UHOST_DSP_IN_REGISTER, int8_t *output UHOST_DSP_IN_REGISTER)
 {
     __asm__ volatile(
+        UHOST_TAKES_STACK(304)
         "push    {r4-r11, lr}\n"
         "sub     sp, sp, #12\n"
         "mov     r3, #2\n"

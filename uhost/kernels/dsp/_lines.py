@@ -11,6 +11,7 @@ from typing import Any
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, KernelCall, Parameter
+from uhost.kernels._overlap import in_place
 from uhost.kernels.dsp._channels import Channels, Integers, clamp_range, fold, why_not_int8
 from uhost.ops._window import Axis
 from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes, window_axes
@@ -23,6 +24,13 @@ class Lines:
     across: Axis
     along: Axis
     are_columns: bool
+
+    @property
+    def keep_shape(self) -> bool:
+        """True if the output is as large as the input, and line i of it needs lines up to i."""
+        return self.across.window > self.across.before and all(
+            axis.stride == 1 and axis.output == axis.size for axis in (self.across, self.along)
+        )
 
     def row_steps(self, channels: int) -> tuple[tuple[int, int], tuple[int, int]]:
         """Returns the bytes from line to line and along a line, of input and of output."""
@@ -126,4 +134,6 @@ def lines_call(
         constants=(records,),
         scratch_bytes=4 * window_words,
         includes=("dsp", "dsp_lines", *(("dsp_clamp",) if clamped else ()), *includes),
+        # Where no line is written before it lies in the ring.
+        overlaps=(in_place(),) if lines.keep_shape else (),
     )

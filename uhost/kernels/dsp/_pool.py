@@ -8,6 +8,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import KernelCall, Parameter
+from uhost.kernels._overlap import over_windows
 from uhost.kernels.dsp._pieces import CLAMP_BYTES, clamping
 from uhost.numerics.fixed_point import activation_range
 from uhost.ops._pooling import window_axes
@@ -37,13 +38,14 @@ def pool_call(
     """Returns the call of a pooling."""
     rows, columns = window_axes(bound)
     lowest, highest = activation_range(bound.attributes.activation.bounds, bound.output)
+    channels = bound.output.shape[3]
     clamped = (lowest, highest) != (-128, 127)
     return KernelCall(
         library="dsp",
         template=template,
         values={
             **values,
-            "channels": bound.output.shape[3],
+            "channels": channels,
             "size": (rows.size, columns.size),
             "window": (rows.window, columns.window),
             "stride": (rows.stride, columns.stride),
@@ -57,6 +59,7 @@ def pool_call(
             Parameter("output", "int8_t *", "output"),
         ),
         includes=("dsp", *includes, *(("dsp_clamp",) if clamped else ())),
+        overlaps=(over_windows(rows, columns, channels, channels, reads_first=False),),
     )
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, KernelCall, Parameter
+from uhost.kernels._overlap import Overlap, over_pixels
 from uhost.kernels.dsp._channels import Channels, Integers
 
 ABSENT = -1
@@ -125,6 +126,7 @@ def pointwise_call(template: str, bound: BoundOperator[Any], channels: Channels)
         pairs,
         values={"pixels": pixels, "depth": depth, "aligned": depth % 8 == 0},
         scratch_bytes=column_bytes(pairs, pixels),
+        overlap=over_pixels(pixels, depth, count),
     )
 
 
@@ -141,6 +143,7 @@ def product_call(
     *,
     values: dict[str, Any],
     scratch_bytes: int,
+    overlap: Overlap,
     includes: Sequence[str] = (),
 ) -> KernelCall:
     """Returns the call of a kernel built around `uhost_dsp_product`."""
@@ -176,4 +179,5 @@ def product_call(
             *(("dsp_clamp",) if clamped else ()),
             *includes,
         ),
+        overlaps=(overlap,),
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import KernelCall
+from uhost.kernels._overlap import over_windows
 from uhost.kernels.dsp._channels import fold
 from uhost.kernels.dsp._product import column_bytes, column_pairs, product_call
 from uhost.ops._window import Axis
@@ -45,5 +46,6 @@ def window_call(bound: BoundOperator[Any], rows: Axis, columns: Axis) -> KernelC
             "aligned": depth % 4 == 0 and run % 8 == 0,
         },
         scratch_bytes=column_bytes(pairs, pixels) + patches_bytes,
+        overlap=over_windows(rows, columns, depth, bound.output.shape[3], together=2),
         includes=("dsp_run",) if padded else (),
     )

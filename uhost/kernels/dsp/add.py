@@ -22,6 +22,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Kernel, KernelCall, Parameter
+from uhost.kernels._overlap import by_element
 from uhost.kernels.dsp._pieces import CLAMP_BYTES, clamping
 from uhost.numerics.fixed_point import activation_range
 from uhost.ops._op import OPERATORS
@@ -147,6 +148,7 @@ def _lower(bound: BoundOperator[AddAttributes]) -> KernelCall:
             f"{_EIGHTS}shift={form.shift},wide={int(form.wide)}",
             *(("dsp_clamp",) if clamped else ()),
         ),
+        overlaps=(by_element(bound, 0), by_element(bound, 1)),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels._overlap import over_windows
 from uhost.kernels.dsp import conv_2d
 from uhost.kernels.dsp._channels import fold
 from uhost.kernels.dsp._product import ABSENT, Pairs, product_call
@@ -69,6 +70,7 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
             "zero_point": x.zero_point,
         },
         scratch_bytes=8 * len(pairs) + 2 * patch_bytes * padded,
+        overlap=over_windows(rows, columns, depth, bound.output.shape[3], together=2),
         includes=(
             f"dsp_gather:rows={rows.window},run={run}",
             *(("dsp_patch",) if padded else ()),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
+from uhost.kernels._overlap import over_pixels
 from uhost.kernels.dsp import conv_2d_pointwise
 from uhost.kernels.dsp._channels import Channels, fold
 from uhost.kernels.dsp._product import column_pairs
@@ -69,13 +70,15 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
     count, depth = channels.weights.shape
     unrolled = next(n for n in (4, 3, 2, 1) if count % n == 0)
     lowest, highest = channels.clamp
+    together = 2 if depth == _DEPTHS[0] else 1
+    again = 1 if together == 2 and pixels % 2 else 0
     clamped = (lowest, highest) != (-128, 127)
     return KernelCall(
         library="dsp",
         template="conv_2d_pointwise_small",
         values={
             "pixels": pixels,
-            "rounds": pixels // 2 if depth == _DEPTHS[0] else pixels,
+            "rounds": pixels // together,
             "depth": depth,
             "channels": count,
             "routine": f"uhost_dsp_pointwise_{depth}x{count}_shift_{form.shift}",
@@ -95,6 +98,7 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
             f"unrolled={unrolled}",
             *(("dsp_clamp",) if clamped else ()),
         ),
+        overlaps=(over_pixels(pixels, depth, count, together=together, again=again),),
     )
 
 

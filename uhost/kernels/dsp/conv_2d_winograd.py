@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
+from uhost.kernels._overlap import Overlap, forward
 from uhost.kernels.dsp._channels import Channels, Integers, fold, why_not_int8
+from uhost.ops._window import Axis
 from uhost.ops.conv_2d import Conv2DAttributes, window_axes
 
 _FEWEST_CHANNELS = 16
@@ -75,6 +77,16 @@ def _pack(channels: Channels, ends: Integers, depth: int) -> NDArray[np.uint32]:
     return (stream.reshape(-1) & 0xFFFFFFFF).astype(np.uint32)
 
 
+def _overlap(rows: Axis, columns: Axis, depth: int, count: int) -> Overlap:
+    """Returns the overlap: two output rows of four columns a step, the next columns read before."""
+    tops, lefts = np.arange(0, rows.output, 2), np.arange(0, columns.output, 4)
+    first = np.maximum(tops - rows.before, 0)[:, None] * columns.size
+    # Columns at the right edge may lie outside; counting the edge is on the safe side.
+    ahead = np.where(lefts == 0, 0, np.clip(lefts + 4 - columns.before, 0, columns.size))
+    ends = ((tops + 1)[:, None] * columns.output + lefts + 4) * count
+    return forward(0, ((first + ahead) * depth).reshape(-1), ends.reshape(-1))
+
+
 def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
     rows, columns = window_axes(bound)
     depth, count = bound.input(0).shape[3], bound.output.shape[3]
@@ -122,12 +134,14 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
         scratch_bytes=64 * depth + 2 * position_halfwords + 4 * depth,
         includes=(
             "dsp",
+            "assembler_stack",
             "dsp_winograd",
             f"dsp_winograd_input:channels={depth},round={per_round}",
             f"dsp_winograd_product:channels={depth},outputs={count},row={row},shift={shift},"
             f"round={per_round}",
             *(("dsp_clamp",) if clamped else ()),
         ),
+        overlaps=(_overlap(rows, columns, depth, count),),
     )
 
 

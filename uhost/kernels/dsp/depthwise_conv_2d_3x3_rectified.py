@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
+from uhost.kernels._overlap import Overlap, forward, in_place
 from uhost.kernels.dsp._channels import Channels, fold
 from uhost.kernels.dsp._lines import (
     Lines,
@@ -88,6 +89,21 @@ def _supports(bound: BoundOperator[DepthwiseConv2DAttributes]) -> str:
     return "" if _form(fold(bound)) is not None else "no requantisation in two instructions"
 
 
+def _overlaps(lines: Lines, strips: _Strips, channels: int) -> tuple[Overlap, ...]:
+    """Returns the overlap: each group of channels at once, or all of a strip after another."""
+    across = lines.across
+    if strips.lines == across.output:
+        # The last of an uneven number of groups splits channels that were written before.
+        return (in_place(),) if lines.keep_shape and channels % 4 == 0 else ()
+    if lines.are_columns:
+        return ()
+    firsts = np.arange(0, across.output, strips.lines)
+    reads = np.maximum(firsts * across.stride - across.before, 0)
+    ends = np.minimum(firsts + strips.lines, across.output)
+    (row, _), (output_row, _) = lines.row_steps(channels)
+    return (forward(0, reads * row, ends * output_row, reads_first=False),)
+
+
 def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
     lines, channels = _lines(bound), fold(bound)
     form = _form(channels)
@@ -148,6 +164,7 @@ def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
             "dsp_split",
             *(("dsp_clamp",) if clamped else ()),
         ),
+        overlaps=_overlaps(lines, strips, count),
     )
 
 

@@ -90,12 +90,12 @@ def scaling_work(shift: int) -> Work:
     return Work(vector_multiply=1, vector_alu=3 if shift else 0)
 
 
-def rows_work(rows: Rows, turn: Work, code_bytes: int) -> Cost:
-    """Returns the cost of rows whose four elements take `turn`."""
-    row = -(-rows.length // 4) * turn + Work(vector_alu=2, branch=1)
+def rows_work(rows: Rows, turn: Work, code_bytes: int, lanes: int = 4, begin: int = 12) -> Cost:
+    """Returns the cost: `turn` for every `lanes` elements of a row; `begin` loads constants."""
+    row = -(-rows.length // lanes) * turn + Work(vector_alu=2, branch=1)
     if rows.count > 1:
         row += Work(alu=7, branch=1)
     if rows.first_stands or rows.second_stands:
         row += Work(load=1, alu=6, multiply=1)
-    begin = Work(store_many=2, load_many=2, words=18, alu=12, branch=1)
-    return Cost(rows.count * row + begin, code_bytes)
+    around = Work(store_many=2, load_many=2, words=18, alu=begin, branch=1)
+    return Cost(rows.count * row + around, code_bytes)

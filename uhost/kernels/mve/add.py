@@ -80,7 +80,7 @@ def _cost(bound: BoundOperator[AddAttributes], call: KernelCall) -> Cost:
         clamped = 1 if p["clamped"] else 0
         turn = Work(vector_load=2, vector_multiply=4, vector_alu=7 + 2 * clamped, vector_store=1)
         groups, rest = divmod(p["elements"], 8)
-        total = Work(vector_alu=1 + 2 * clamped, alu=5 + clamped, store_many=1, load_many=1)
+        total = Work(vector_alu=1 + 2 * clamped, alu=10 + clamped, store_many=1, load_many=1)
         if groups:
             total += groups * (turn + Work(branch=1)) + Work(alu=1, branch=1)
         if rest:

@@ -33,6 +33,8 @@ def _supports(bound: BoundOperator[Any]) -> str:
     reason = why_not_pooled(bound)
     if reason:
         return reason
+    if bound.attributes.unsigned:
+        return "ties upward"
     return "" if _pixels(bound) <= MOST_PIXELS else f"windows of more than {MOST_PIXELS} pixels"
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from uhost.ir.graph import BoundOperator
 from uhost.ir.tensor import Array
 from uhost.kernels._kernel import Constant, KernelCall
+from uhost.kernels._overlap import by_element
 from uhost.kernels.reference._parameters import (
     constant_parameter,
     input_parameter,
@@ -41,7 +42,7 @@ def lower_lookup(bound: BoundOperator[Any]) -> KernelCall:
             "lowest": str(lowest) if lowest > inputs[0] else "",
             "highest": str(highest) if highest < inputs[-1] else "",
         }
-        return KernelCall("reference", "clamp", values, pointers)
+        return KernelCall("reference", "clamp", values, pointers, overlaps=(by_element(bound),))
     values = {"elements": source.elements, "first": int(inputs[0])}
     return KernelCall(
         "reference",
@@ -49,4 +50,5 @@ def lower_lookup(bound: BoundOperator[Any]) -> KernelCall:
         values,
         (pointers[0], constant_parameter("table", output.dtype.c_type), pointers[1]),
         constants=(Constant("table", outputs),),
+        overlaps=(by_element(bound),),
     )

@@ -10,6 +10,7 @@ import numpy as np
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import KernelCall
+from uhost.kernels._overlap import by_element
 from uhost.kernels.reference._lookup import lower_lookup
 from uhost.kernels.reference._parameters import input_parameter, output_parameter
 from uhost.numerics.fixed_point import activation_range
@@ -32,7 +33,11 @@ def lower_rectifier(bound: BoundOperator[Any], activation: Activation) -> Kernel
         "highest": f"{high}f" if math.isfinite(high) else "",
     }
     return KernelCall(
-        "reference", "clamp", values, (input_parameter(source), output_parameter(bound.output))
+        "reference",
+        "clamp",
+        values,
+        (input_parameter(source), output_parameter(bound.output)),
+        overlaps=(by_element(bound),),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels._overlap import by_element
 from uhost.kernels.reference._nest import (
     broadcast_strides,
     headers,
@@ -40,11 +41,17 @@ def _lower(bound: BoundOperator[AddAttributes]) -> KernelCall:
         input_parameter(second, "second", 1),
         output_parameter(output),
     )
+    # An input that is broadcast is read again.
+    sharing = tuple(
+        by_element(bound, index)
+        for index in (0, 1)
+        if bound.input(index).elements == output.elements
+    )
     bounds = bound.attributes.activation.bounds
     if output.dtype is DType.FLOAT32:
         low, high = (f"{limit}f" if math.isfinite(limit) else "" for limit in bounds)
         values |= {"lowest": low, "highest": high}
-        return KernelCall("reference", "add_float32", values, parameters)
+        return KernelCall("reference", "add_float32", values, parameters, overlaps=sharing)
     if output.dtype in (DType.INT32, DType.INT64):
         limits = output.dtype.limits
         low_end, high_end = bound.attributes.activation.whole(limits)
@@ -53,7 +60,7 @@ def _lower(bound: BoundOperator[AddAttributes]) -> KernelCall:
             "lowest": low_end if low_end > limits[0] else None,
             "highest": high_end if high_end < limits[1] else None,
         }
-        return KernelCall("reference", "add_integers", values, parameters)
+        return KernelCall("reference", "add_integers", values, parameters, overlaps=sharing)
     scaling = add_scaling(bound)
     lowest, highest = activation_range(bounds, output)
     values |= {
@@ -68,7 +75,14 @@ def _lower(bound: BoundOperator[AddAttributes]) -> KernelCall:
         "highest": highest,
         "c_type": output.dtype.c_type,
     }
-    return KernelCall("reference", "add_quantized", values, parameters, includes=("requantize",))
+    return KernelCall(
+        "reference",
+        "add_quantized",
+        values,
+        parameters,
+        includes=("requantize",),
+        overlaps=sharing,
+    )
 
 
 KERNEL = Kernel(operator="add", supports=takes_anything, lower=_lower)

@@ -7,6 +7,7 @@ import numpy as np
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels._overlap import by_element
 from uhost.kernels.reference._lookup import lower_lookup, response
 from uhost.kernels.reference._nest import plus
 from uhost.kernels.reference._parameters import input_parameter, output_parameter, takes_anything
@@ -16,6 +17,9 @@ from uhost.ops.quantize import QuantizeAttributes, requantize_scaling
 def _lower(bound: BoundOperator[QuantizeAttributes]) -> KernelCall:
     source, output = bound.input(0), bound.output
     parameters = input_parameter(source), output_parameter(output)
+    # Through pointers to bytes, or to one type, the compiler keeps the order.
+    is_kept = output.dtype.size_bytes == 1 or source.dtype in (DType.INT8, output.dtype)
+    sharing = (by_element(bound),) if is_kept else ()
     limits = np.iinfo(output.dtype.value)
     if source.dtype is DType.FLOAT32:
         values = {
@@ -26,10 +30,10 @@ def _lower(bound: BoundOperator[QuantizeAttributes]) -> KernelCall:
             "highest": float(limits.max - output.zero_point),
             "output_offset": plus(output.zero_point),
         }
-        return KernelCall("reference", "quantize", values, parameters)
+        return KernelCall("reference", "quantize", values, parameters, overlaps=sharing)
     if {source.dtype, output.dtype} == {DType.INT8, DType.UINT8} and _flips_sign(bound):
         values = {"elements": source.elements, "c_type": output.dtype.c_type}
-        return KernelCall("reference", "flip_sign", values, parameters)
+        return KernelCall("reference", "flip_sign", values, parameters, overlaps=sharing)
     if source.dtype.size_bytes == 1 and output.dtype.size_bytes == 1:
         return lower_lookup(bound)
     multiplier, shift = requantize_scaling(source, output)
@@ -44,7 +48,14 @@ def _lower(bound: BoundOperator[QuantizeAttributes]) -> KernelCall:
         "highest": int(limits.max),
         "clamps": output.dtype is not DType.INT32,
     }
-    return KernelCall("reference", "requantize", values, parameters, includes=("requantize",))
+    return KernelCall(
+        "reference",
+        "requantize",
+        values,
+        parameters,
+        includes=("requantize",),
+        overlaps=sharing,
+    )
 
 
 def _flips_sign(bound: BoundOperator[QuantizeAttributes]) -> bool:
