@@ -127,7 +127,7 @@ def test_debugging_an_inference_twice_counts_once(module: Module) -> None:
 
 
 def test_a_shared_arena_is_not_shared_with_state(model: Path, tmp_path: Path) -> None:
-    other = write_model(tmp_path / "other.tflite", small_graph(8))
+    other = write_model(tmp_path, small_graph(8))
     board = load_board("host")
     plain = preset(board)
     config = CompilationConfig(
@@ -144,7 +144,7 @@ def test_a_shared_arena_is_not_shared_with_state(model: Path, tmp_path: Path) ->
     header = compiled.artifact.files["model.h"].decode()
     assert " * filter keeps state in its arena from run to run: the arena is its own." in header
     assert "#define FILTER_STATE_BYTES " in header
-    assert "other_reset" not in header
+    assert "conv8_reset" not in header
 
 
 @pytest.mark.parametrize("suffix", [".tar", ".c", ".so", ""])
