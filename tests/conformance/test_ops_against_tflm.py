@@ -31,6 +31,8 @@ def why_not(kind: str, example: Example) -> str:
         from_graph(example.graph)
     except ValueError as error:
         return str(error)
+    if "hybrid" in example.tags:
+        return "hybrid layers are refused"
     return DIFFERENCES.get((kind, example.name), "") or DIFFERENCES.get((kind, ""), "")
 
 

@@ -178,11 +178,9 @@ def unsupported_in(path: Path) -> tuple[dict[str, int], str]:
 @pytest.mark.parametrize(
     "file",
     [
-        "mww_v2_vad.tflite",
         "tflm_mnist_lstm_int8.tflite",
         "tflm_keyword_scrambled_int8.tflite",
         "tflm_audio_preprocessor_int8.tflite",
-        "litert_call_once_mul.tflite",
         "nxp_fastestdet_int8.tflite",
     ],
 )

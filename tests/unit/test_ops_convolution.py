@@ -32,6 +32,7 @@ def examples(*kinds: str) -> list[Any]:
         pytest.param(example, id=f"{kind}-{example.name}")
         for kind in kinds
         for example in OPERATORS[kind].examples()
+        if "hybrid" not in example.tags  # test_ops_against_litert
     ]
 
 

@@ -31,6 +31,7 @@ PER_TENSOR = Quantization((0.5,), (0,))
 
 # ---- Refusals --------------------------------------------------------------------------------
 
+HYBRID = "float32 int8 float32 float32"
 UNIT = ((1, 1), (1, 1), Padding2D(), Activation.NONE)
 
 
@@ -178,7 +179,13 @@ MALFORMED: list[tuple[BoundOperator[Any], str]] = [
 UNSUPPORTED: list[tuple[BoundOperator[Any], str]] = [
     (layer(types="uint8 uint8 int32 uint8"), "uint8"),
     (
-        layer(types="float32 int8 float32 float32"),
+        layer(
+            "depthwise_conv_2d",
+            DepthwiseConv2DAttributes(*UNIT),
+            weights=(1, 2, 2, 2),
+            bias=2,
+            types=HYBRID,
+        ),
         "hybrid: int8 weights with float32 activations",
     ),
     (layer(types="int16 int16 int64 int16"), "int16"),

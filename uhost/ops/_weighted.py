@@ -103,7 +103,9 @@ def check_layer(bound: BoundOperator[Any], channel_axis: int) -> None:
             f"the output {list(bound.output.shape)} does not have the weights' {channels} channels",
             where=where,
         )
-    if x.dtype is not DType.FLOAT32:
+    if is_hybrid(bound):
+        _check_hybrid(bound, channel_axis, where)
+    elif x.dtype is not DType.FLOAT32:
         check_per_tensor("input", x, where)
         check_per_tensor("output", bound.output, where)
         _check_weight_scales(bound, channel_axis, where)
@@ -125,9 +127,28 @@ _BIAS_TYPES = {
 _LAYER_TYPES = (
     (DType.INT8, DType.INT8, DType.INT8),
     (DType.INT16, DType.INT8, DType.INT16),
+    (DType.FLOAT32, DType.INT8, DType.FLOAT32),
     (DType.FLOAT32, DType.FLOAT32, DType.FLOAT32),
 )
 """Activations, weights and outputs."""
+
+
+def is_hybrid(bound: BoundOperator[Any]) -> bool:
+    """True for float32 activations with int8 weights."""
+    return bound.input(0).dtype is DType.FLOAT32 and bound.input(1).dtype is DType.INT8
+
+
+def hybrid_scales(bound: BoundOperator[Any]) -> NDArray[np.float32]:
+    """Returns the weight scale of every output channel of a hybrid layer."""
+    quantization = bound.input(1).quantization
+    assert quantization is not None
+    return np.asarray(quantization.scale, np.float32)
+
+
+def _check_hybrid(bound: BoundOperator[Any], channel_axis: int, where: str) -> None:
+    if bound.kind != "conv_2d":
+        raise UnsupportedNodeError("hybrid: int8 weights with float32 activations")
+    _check_weight_scales(bound, channel_axis, where)
 
 
 def is_wide(bound: BoundOperator[Any]) -> bool:
@@ -159,8 +180,6 @@ def _check_types(x: Tensor, weights: Tensor, output: Tensor) -> None:
         return
     if len(set(types)) == 1:
         raise UnsupportedNodeError(str(x.dtype))
-    if types == (DType.FLOAT32, DType.INT8, DType.FLOAT32):
-        raise UnsupportedNodeError("hybrid: int8 weights with float32 activations")
     raise UnsupportedNodeError(f"{x.dtype} input, {weights.dtype} weights, {output.dtype} output")
 
 

@@ -25,12 +25,14 @@ class LayerStyle:
     `numbers` is "typical"; "extreme": weights are -128 or 127, and every other channel has
     a bias at an end of int32, so that sums wrap; or "shifts": the channels' factors go
     from below 2^-32 (multiplier 0) over right shifts of 31 to left shifts.
-    `weight_zero_point` is for per-tensor FULLY_CONNECTED alone. `bias` is the type of a
-    bias beside int16 activations, whose zero points are 0 whatever is asked for.
+    With `hybrid` the activations are float32 and the weights int8. `weight_zero_point` is for
+    layers of one scale. `bias` is the type of a bias beside int16 activations, whose zero
+    points are 0 whatever is asked for.
     """
 
     dtype: DType = DType.INT8
     bias: DType = DType.INT64
+    hybrid: bool = False
     per_channel: bool = True
     with_bias: bool = True
     numbers: str = "typical"
@@ -64,10 +66,25 @@ def layer_example(
     # The output's shape follows from the others, so that an example cannot contradict itself.
     shape, dtype = infer(BoundOperator(name, kind, attributes, inputs, (output,)))[0]
     shaped = Tensor("output", shape, dtype, output.quantization)
+    if style.hybrid:
+        floats = tuple(
+            t if t is None or t.dtype is not style.dtype or t.is_constant else _real(t)
+            for t in inputs
+        )
+        bias_values = rng.normal(0, 0.5, weights_shape[channel_axis]).astype(np.float32)
+        if bias is not None:
+            floats = (*floats[:2], Tensor("bias", bias.shape, DType.FLOAT32, None, bias_values))
+        shaped = _real(shaped)
+        return Example(name, single(name, kind, attributes, floats, (shaped,)), ("hybrid",))
     tags = [str(style.dtype)]
     if style.dtype is not DType.FLOAT32:
         tags.append("per_channel" if style.per_channel else "per_tensor")
     return Example(name, single(name, kind, attributes, inputs, (shaped,)), tuple(tags))
+
+
+def _real(tensor: Tensor) -> Tensor:
+    """Returns the tensor as float32."""
+    return Tensor(tensor.name, tensor.shape, DType.FLOAT32)
 
 
 _Tensors = tuple[Tensor, Tensor, Tensor | None, Tensor]

@@ -12,6 +12,7 @@ from uhost.errors import MalformedModelError
 from uhost.ir.dtype import DType
 from uhost.ir.graph import Attributes, BoundOperator
 from uhost.ir.tensor import Array
+from uhost.numerics.hybrid import quantize_asymmetric, quantize_symmetric
 from uhost.ops._activation import clamp_float, tflite_activation
 from uhost.ops._interval import Interval, weighted
 from uhost.ops._op import (
@@ -27,6 +28,8 @@ from uhost.ops._weighted import (
     check_layer,
     check_ranks,
     finish_quantized,
+    hybrid_scales,
+    is_hybrid,
     place,
     weight_zero_point,
 )
@@ -113,6 +116,42 @@ def _sum_float(image: Array, weights: Array, rows: Axis, columns: Axis) -> Array
     return total
 
 
+def _sum(
+    bound: BoundOperator[Conv2DAttributes], image: Array, weights: Array, rows: Axis, columns: Axis
+) -> Array:
+    """Returns Σ image · weights of all groups."""
+    count = groups(bound)
+    sum_group = _sum_float if image.dtype == np.float32 else _sum_integers
+    return np.concatenate(
+        [
+            sum_group(part, filters, rows, columns)
+            for part, filters in zip(
+                np.split(image, count, axis=3), np.split(weights, count, axis=0), strict=True
+            )
+        ],
+        axis=3,
+    )
+
+
+def _hybrid(
+    bound: BoundOperator[Conv2DAttributes], x: Array, weights: Array, rows: Axis, columns: Axis
+) -> Array:
+    """Returns the result of float32 activations and int8 weights: integer sums per sample."""
+    images, bias, scales = [], bound.optional_input(2), hybrid_scales(bound)
+    for image in x:
+        sample = quantize_symmetric(image) if scales.size == 1 else quantize_asymmetric(image)
+        centred = sample.values[None].astype(np.float64) - sample.zero_point
+        sums = _sum(bound, centred, weights.astype(np.float64), rows, columns).astype(np.float32)
+        if scales.size == 1:
+            images.append(sums * (sample.scale * scales))
+        else:
+            images.append(sums * scales * sample.scale)
+    result = np.concatenate(images)
+    if bias is not None:
+        result = result + bias.constant().reshape(-1)
+    return clamp_float(result, bound.attributes.activation)
+
+
 def _reference(
     bound: BoundOperator[Conv2DAttributes], inputs: Sequence[Array | None]
 ) -> list[Array]:
@@ -120,21 +159,13 @@ def _reference(
     assert x is not None
     assert weights is not None
     rows, columns = window_axes(bound)
+    if is_hybrid(bound):
+        return [_hybrid(bound, x, weights, rows, columns)]
     is_float = bound.output.dtype is DType.FLOAT32
     if not is_float:
         x = x.astype(np.float64) - bound.input(0).zero_point
         weights = weights.astype(np.float64) - weight_zero_point(bound)
-    count = groups(bound)
-    sum_group = _sum_float if is_float else _sum_integers
-    sums = np.concatenate(
-        [
-            sum_group(part, filters, rows, columns)
-            for part, filters in zip(
-                np.split(x, count, axis=3), np.split(weights, count, axis=0), strict=True
-            )
-        ],
-        axis=3,
-    )
+    sums = _sum(bound, x, weights, rows, columns)
     if not is_float:
         return [finish_quantized(bound, sums, bound.attributes.activation)]
     bias = bound.optional_input(2)
@@ -240,6 +271,22 @@ def _examples() -> Iterator[Example]:
         (1, 4, 4, 3),
         (8, 1, 1, 3),
         style=LayerStyle(dtype=DType.INT16, numbers="shifts"),
+    )
+    yield case(
+        "hybrid_per_tensor",
+        (2, 6, 5, 3),
+        (4, 3, 3, 3),
+        same=True,
+        activation=relu6,
+        style=LayerStyle(hybrid=True, per_channel=False),
+    )
+    yield case("hybrid_per_channel", (2, 5, 4, 3), (6, 2, 3, 3), style=LayerStyle(hybrid=True))
+    yield case(
+        "hybrid_grouped",
+        (1, 4, 4, 4),
+        (6, 3, 3, 2),
+        same=True,
+        style=LayerStyle(hybrid=True, with_bias=False),
     )
     yield case("float_same", (1, 6, 5, 3), (4, 3, 3, 3), same=True, activation=relu6, style=floats)
     yield case("float_pointwise", (1, 3, 5, 7), (5, 1, 1, 7), activation=relu, style=floats)

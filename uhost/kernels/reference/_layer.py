@@ -27,12 +27,14 @@ from uhost.kernels.reference._parameters import (
 )
 from uhost.numerics.fixed_point import activation_range, cut_multiplier
 from uhost.ops._op import Activation
-from uhost.ops._weighted import is_wide, weight_zero_point
+from uhost.ops._weighted import is_hybrid, is_wide, weight_zero_point
 
 
 def supports_layer(bound: BoundOperator[Any]) -> str:
     """Returns "" or the reason the reference kernels cannot take a layer of weights."""
     dtype = bound.input(0).dtype
+    if is_hybrid(bound):
+        return "float32 activations with int8 weights"
     if dtype not in (DType.INT8, DType.INT16, DType.FLOAT32):
         return f"no {dtype} arithmetic"
     if dtype is DType.INT8 and not accumulator_fits(bound):
