@@ -5,9 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from uhost.ir.dtype import DType
+from uhost.ir.graph import Graph
 from uhost.ir.tensor import Array, Tensor
 
 RUNS = ("lowest", "highest", "random 1", "random 2", "random 3")
+
+
+def drawn_inputs(graph: Graph, run: str, random: np.random.Generator) -> dict[str, Array]:
+    """Inputs of a graph of one operator, within what TFLite's kernels take."""
+    inputs = {name: draw(graph.tensors[name], run, random) for name in graph.inputs}
+    if graph.operators[0].kind == "rsqrt":
+        # A negative number ends the run.
+        for name in inputs:
+            quantization = graph.tensors[name].quantization
+            if quantization is not None:
+                inputs[name] = np.maximum(inputs[name], quantization.zero_point[0])
+    return inputs
 
 
 def draw(tensor: Tensor, run: str, random: np.random.Generator) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from uhost.errors import MalformedModelError
 from uhost.ir.dtype import DType
 from uhost.ir.graph import Attributes, BoundOperator
-from uhost.ir.tensor import Array
+from uhost.ir.tensor import Array, Tensor
 from uhost.numerics.fixed_point import (
     activation_range,
     multiply_by_quantized_multiplier,
@@ -22,7 +22,7 @@ from uhost.ops._examples import quantized, real
 from uhost.ops._op import Activation, Example, Imported, OperatorKind, SourceNode, single
 from uhost.ops._tflite import check_counts, options_table
 
-_TYPES = (DType.INT8, DType.INT16, DType.FLOAT32)
+_TYPES = (DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def _infer(bound: BoundOperator[MulAttributes]) -> Sequence[tuple[tuple[int, ...
             f"shapes {list(first.shape)} and {list(second.shape)} do not broadcast",
             where=f"operator '{bound.name}' (mul)",
         ) from None
-    if first.dtype.is_integer:
+    if first.dtype in (DType.INT8, DType.INT16):
         require_quantized(first, second, output)
         if first.dtype is DType.INT16:
             for tensor in (first, second, output):
@@ -70,6 +70,9 @@ def _reference(
     activation, output = bound.attributes.activation, bound.output
     if first.dtype == np.float32:
         return [clamp_float(first * second, activation)]
+    if output.dtype in (DType.INT32, DType.INT64):
+        # numpy wraps, as registers do.
+        return [np.clip(first * second, *activation.whole(output.dtype.limits))]
     products = (first.astype(np.int64) - bound.input(0).zero_point) * (
         second.astype(np.int64) - bound.input(1).zero_point
     )
@@ -124,6 +127,14 @@ def _examples() -> Iterable[Example]:
     yield case(
         "int8_constant", (same, (5, 1)), constant=np.array([[-128], [-1], [0], [64], [127]], "i1")
     )
+    for dtype in (DType.INT32, DType.INT64):
+        name = str(dtype)
+        inputs = [Tensor("first", (2, 3, 5), dtype), Tensor("second", (5,), dtype)]
+        output = Tensor("output", (2, 3, 5), dtype)
+        for activation in (Activation.NONE, Activation.RELU6):
+            label = name + ("" if activation is Activation.NONE else "_relu6")
+            graph = single(label, "mul", MulAttributes(activation), inputs, [output])
+            yield Example(label, graph, (name,))
     zeros = (0, 0, 0)
     yield case("int16", (same, same), (2e-4, 3e-4, 2e-3), zeros, dtype=DType.INT16)
     yield case("int16_relu", (same, (7,)), (2e-4, 3e-4, 1e-3), zeros, Activation.RELU, DType.INT16)
@@ -135,8 +146,8 @@ def _examples() -> Iterable[Example]:
         activation: Activation = Activation.NONE,
     ) -> Example:
         output = real("output", tuple(np.broadcast_shapes(*shapes)))
-        inputs = [real("first", shapes[0]), real("second", shapes[1])]
-        graph = single(name, "mul", MulAttributes(activation), inputs, [output])
+        pair = [real("first", shapes[0]), real("second", shapes[1])]
+        graph = single(name, "mul", MulAttributes(activation), pair, [output])
         return Example(name, graph, ("float32",))
 
     yield floats("float32", ((2, 3, 5), (2, 3, 5)))

@@ -102,8 +102,8 @@ enum int8_status int8_run(void *memory)
     /* 0: MUL -> 1x3x5x7, output */
     mul_integer(
         (const int8_t *)(arena + 0),
-        (const int8_t *)(arena + 112),
-        (int8_t *)(arena + 224));
+        (const int8_t *)(arena + 224),
+        (int8_t *)(arena + 112));
 
     return INT8_OK;
 }
@@ -119,8 +119,8 @@ enum int8_status int8_run_operator(void *memory, uint32_t index)
     case 0: /* MUL */
         mul_integer(
             (const int8_t *)(arena + 0),
-            (const int8_t *)(arena + 112),
-            (int8_t *)(arena + 224));
+            (const int8_t *)(arena + 224),
+            (int8_t *)(arena + 112));
         break;
     default:
         return INT8_BAD_OPERATOR;

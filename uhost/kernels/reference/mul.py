@@ -8,6 +8,7 @@ from typing import Any
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._elements import Expression, activated, lower_elements
 from uhost.kernels.reference._nest import (
     broadcast_strides,
     headers,
@@ -45,6 +46,8 @@ def _lower(bound: BoundOperator[MulAttributes]) -> KernelCall:
         low, high = (f"{limit}f" if math.isfinite(limit) else "" for limit in bounds)
         values |= {"lowest": low, "highest": high}
         return KernelCall("reference", "mul_float32", values, parameters)
+    if output.dtype in (DType.INT32, DType.INT64):
+        return _wrapping_call(bound)
     lowest, highest = activation_range(bounds, output)
     values |= {
         "element": output.dtype.c_type,
@@ -56,6 +59,17 @@ def _lower(bound: BoundOperator[MulAttributes]) -> KernelCall:
         "highest": highest,
     }
     return KernelCall("reference", "mul_integer", values, parameters, includes=("requantize",))
+
+
+def _wrapping_call(bound: BoundOperator[MulAttributes]) -> KernelCall:
+    output, c_type = bound.output, bound.output.dtype.c_type
+    lines = (
+        "/* Unsigned, so that an overflow wraps. */",
+        f"{c_type} product = ({c_type})((u{c_type})a * (u{c_type})b);",
+        "",
+        *activated(bound.attributes.activation, output, "product"),
+    )
+    return lower_elements(bound, Expression("product", lines))
 
 
 KERNEL = Kernel(operator="mul", supports=takes_anything, lower=_lower)
