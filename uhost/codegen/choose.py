@@ -8,33 +8,23 @@ largest scratch at its peak is exchanged, until it fits or nothing is left to ex
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from uhost.codegen._reasons import Reasons
-from uhost.codegen.lowered import Lowered, arena_bytes, constants_of, key_of
+from uhost.codegen.lowered import Lowered, arena_bytes
+from uhost.codegen.stated import fixed_bytes, option_of
 from uhost.config.compilation import CompilationConfig, Pool
 from uhost.errors import OutOfMemoryError
-from uhost.ir.graph import BoundOperator, Graph
+from uhost.ir.graph import Graph
 from uhost.ir.printer import short_name
 from uhost.kernels._choice import Aim, Choice, Option, choose
 from uhost.kernels._kernel import KernelCall
-from uhost.kernels._partition import Offer, Variant, offers
+from uhost.kernels._partition import Offer, offers
 from uhost.planner import plan_memory, view_operators
 from uhost.planner.overlaps import overlaps_of
 from uhost.planner.plan import MemoryPlan, shared_bytes
 from uhost.planner.pools import by_room, has_room
-
-RUN_BYTES = 160
-"""Code of a model's run functions, without the calls."""
-
-CALL_BYTES = 25
-"""Code of the calls of one operator in them."""
-
-UNSTATED_BYTES = 400
-"""What is counted for the code of a kernel that states no cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +34,9 @@ class Limits:
     flash_bytes: int | None = None
     arena_bytes: int | None = None
 
+
+RESERVE = 100
+"""One part in so many of the flash limit is kept free for what costs are off."""
 
 FIRMWARE_FLASH_BYTES = 7 * 1024
 """What the firmware around the models takes of flash, rounded up."""
@@ -83,7 +76,7 @@ def lower_module(
 def _limits(config: CompilationConfig, pool: Pool | None) -> Limits:
     """Returns what the user and the board allow; of its RAM, if the arena lies in `pool`."""
     reserved = config.runtime.system_lib
-    flash = [config.flash_limit_bytes]
+    flash = [_kept(config.flash_limit_bytes)]
     sizes = [p.size_bytes for p in config.usable_constant_pools() if p.size_bytes is not None]
     if sizes:
         flash.append(max(max(sizes) - FIRMWARE_FLASH_BYTES * reserved, 1))
@@ -93,6 +86,11 @@ def _limits(config: CompilationConfig, pool: Pool | None) -> Limits:
         reserved = reserved and len(config.workspace_pools) == 1
         arena.append(max(pool.size_bytes - FIRMWARE_RAM_BYTES * reserved, 1))
     return Limits(_least(flash), _least(arena))
+
+
+def _kept(limit_bytes: int | None) -> int | None:
+    """Returns what may be chosen of a limit: stated code is a little off, by less than this."""
+    return None if limit_bytes is None else limit_bytes - limit_bytes // RESERVE
 
 
 def _least(limits: Sequence[int | None]) -> int | None:
@@ -118,14 +116,14 @@ class Kernels:
         in_ram = not config.executor.link_params and config.executor.params_placement == "ram"
         self._options = [
             {
-                name: [_option(graph.bind(by_name[name]), one, not in_ram) for one in o.variants]
+                name: [option_of(graph.bind(by_name[name]), one, not in_ram) for one in o.variants]
                 for name, o in found.items()
             }
             for graph, found in zip(graphs, self._offers, strict=True)
             for by_name in [{operator.name: operator for operator in graph.operators}]
         ]
         calls = sum(len(found) for found in self._offers)
-        self._fixed_bytes = RUN_BYTES * len(graphs) + CALL_BYTES * calls
+        self._fixed_bytes = fixed_bytes(len(graphs), calls)
 
     def lower(self, pool: Pool, limits: Limits) -> list[Lowered]:
         """Returns the graphs with the best kernels that the limits allow; arenas are in `pool`.
@@ -177,6 +175,7 @@ class Kernels:
             smallest = choose(operators, replace(aim, optimize="size", flash_limit_bytes=None))
             assert smallest is not None
             user, needed = self._config.flash_limit_bytes, smallest.flash_bytes + aim.fixed_bytes
+            needed += needed // (RESERVE - 1) + 1
             if user is not None and needed > user:
                 raise self._flash_error(user, needed)
             found = smallest
@@ -322,18 +321,3 @@ class Kernels:
             where=self._models(),
             fix=f"give a limit of at least {smallest}, or a model with a smaller input",
         )
-
-
-def _option(bound: BoundOperator[Any], variant: Variant, with_constants: bool) -> Option:
-    """Returns what the choice knows of a variant."""
-    cost, call = variant.cost, variant.call
-    needs: dict[Hashable, int] = {
-        ("function", call.function_key): cost.code_bytes if cost else UNSTATED_BYTES
-    }
-    for name, size in (cost.shared_bytes if cost else {}).items():
-        needs["piece", name] = size
-    if with_constants:
-        for constant in constants_of(bound, call):
-            kind, content = key_of(constant.values)
-            needs["constant", kind, hashlib.sha256(content).digest()] = len(content)
-    return Option(variant.cycles or 0, needs)
