@@ -46,7 +46,7 @@ def test_a_board_adds_places_and_the_plan() -> None:
     found = record("--board", "stm32f746")
     assert list(found)[-4:] == ["board", "order", "arena_bytes", "arena_lower_bound_bytes"]
     assert found["board"] == "stm32f746"
-    assert found["order"] == [{"target": "cortex_m", "libraries": ["dsp", "reference"]}]
+    assert found["order"] == [{"target": "cortex_m", "libraries": ["dsp", "fpu", "reference"]}]
     assert found["arena_bytes"] == lowered.plan.arena_bytes
     assert found["arena_lower_bound_bytes"] == lowered.plan.lower_bound_bytes
     rows = {row["name"]: row for row in found["operators"]}
@@ -117,7 +117,7 @@ def test_variants_need_a_board() -> None:
 
 def test_equal_reasons_are_merged() -> None:
     text = inspect("--board", "stm32f746")
-    assert "Asked in order: cortex_m (dsp, reference). The first target that" in text
+    assert "Asked in order: cortex_m (dsp, fpu, reference). The first target that" in text
     rows = [" ".join(line.split()) for line in text.splitlines()]
     refusal = "cortex_m dsp/conv_2d_pointwise_small neither 8 nor 16 input channels"
     assert f"{refusal} conv_2d_2, conv_2d_5" in rows
