@@ -177,10 +177,11 @@ def strips_call(
     )
 
 
-
 def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
     lines = rectified_lines(bound)[0]
     return strips_call(bound, lines, _strips(bound, lines))
 
 
-KERNEL = Kernel("depthwise_conv_2d", why_not_rectified, _lower, features=("dsp",), cost=rectified_cost)
+KERNEL = Kernel(
+    "depthwise_conv_2d", why_not_rectified, _lower, features=("dsp",), cost=rectified_cost
+)
