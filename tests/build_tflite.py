@@ -56,6 +56,8 @@ OPTION_TABLES = {
     "TRANSPOSE_CONV": "TransposeConvOptions",
     "SPLIT": "SplitOptions",
     "SPLIT_V": "SplitVOptions",
+    "SUB": "SubOptions",
+    "DIV": "DivOptions",
     "STRIDED_SLICE": "StridedSliceOptions",
     "SVDF": "SVDFOptions",
     "VAR_HANDLE": "VarHandleOptions",
