@@ -40,11 +40,13 @@ ACTIVATIONS = {
 OPTION_TABLES = {
     "ADD": "AddOptions",
     "AVERAGE_POOL_2D": "Pool2DOptions",
+    "CALL_ONCE": "CallOnceOptions",
     "CONCATENATION": "ConcatenationOptions",
     "CONV_2D": "Conv2DOptions",
     "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions",
     "DEQUANTIZE": "DequantizeOptions",
     "FULLY_CONNECTED": "FullyConnectedOptions",
+    "IF": "IfOptions",
     "MAX_POOL_2D": "Pool2DOptions",
     "MEAN": "ReducerOptions",
     "MUL": "MulOptions",
@@ -58,8 +60,12 @@ OPTION_TABLES = {
     "TRANSPOSE_CONV": "TransposeConvOptions",
     "SPLIT": "SplitOptions",
     "SPLIT_V": "SplitVOptions",
+    "SUB": "SubOptions",
+    "DIV": "DivOptions",
     "STRIDED_SLICE": "StridedSliceOptions",
     "SVDF": "SVDFOptions",
+    "VAR_HANDLE": "VarHandleOptions",
+    "WHILE": "WhileOptions",
     "UNIDIRECTIONAL_SEQUENCE_LSTM": "UnidirectionalSequenceLSTMOptions",
 }
 CUSTOM = "CUSTOM:"
@@ -82,6 +88,18 @@ class Node:
     intermediates: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Subgraph:
+    """A subgraph of a file: `variables` are kept between runs, `resources` are handles of some."""
+
+    tensors: Sequence[Tensor]
+    nodes: Sequence[Node]
+    inputs: Sequence[str] = ()
+    outputs: Sequence[str] = ()
+    variables: Collection[str] = ()
+    resources: Collection[str] = ()
+
+
 def build(
     tensors: Sequence[Tensor],
     nodes: Sequence[Node],
@@ -90,18 +108,16 @@ def build(
     variables: Collection[str] = (),
 ) -> bytes:
     """Returns the bytes of a `.tflite` file of one subgraph; `variables` are kept between runs."""
-    fb = flatbuffers.Builder(1024)
-    index = {tensor.name: i for i, tensor in enumerate(tensors)}
-    codes = list(dict.fromkeys(node.code for node in nodes))
+    return build_file([Subgraph(tensors, nodes, inputs, outputs, variables)])
 
+
+def build_file(subgraphs: Sequence[Subgraph]) -> bytes:
+    """Returns the bytes of a `.tflite` file of several subgraphs; the first is the model."""
+    fb = flatbuffers.Builder(1024)
+    nodes = [node for one in subgraphs for node in one.nodes]
+    codes = list(dict.fromkeys(node.code for node in nodes))
     data = [b""]  # buffer 0 is the empty one, by the format's convention
-    tensor_offsets = []
-    for tensor in tensors:
-        number = 0
-        if tensor.values is not None:
-            number = len(data)
-            data.append(np.ascontiguousarray(tensor.values).tobytes())
-        tensor_offsets.append(_tensor(fb, tensor, number, tensor.name in variables))
+    subgraph_vector = _offsets(fb, [_subgraph(fb, one, codes, data) for one in subgraphs])
     buffer_offsets = []
     for content in data:
         vector = _bytes(fb, content) if content else None
@@ -109,21 +125,6 @@ def build(
         if vector is not None:
             tflite.BufferAddData(fb, vector)
         buffer_offsets.append(tflite.BufferEnd(fb))
-    node_offsets = [_operator(fb, node, codes, index) for node in nodes]
-
-    tensor_vector = _offsets(fb, tensor_offsets)
-    node_vector = _offsets(fb, node_offsets)
-    input_vector = _int32(fb, [index[name] for name in inputs])
-    output_vector = _int32(fb, [index[name] for name in outputs])
-    name = fb.CreateString("main")
-    tflite.SubGraphStart(fb)
-    tflite.SubGraphAddName(fb, name)
-    tflite.SubGraphAddTensors(fb, tensor_vector)
-    tflite.SubGraphAddInputs(fb, input_vector)
-    tflite.SubGraphAddOutputs(fb, output_vector)
-    tflite.SubGraphAddOperators(fb, node_vector)
-    subgraph_vector = _offsets(fb, [tflite.SubGraphEnd(fb)])
-
     code_offsets = []
     for code in codes:
         is_custom = code.startswith(CUSTOM)
@@ -148,6 +149,35 @@ def build(
     return bytes(fb.Output())
 
 
+def _subgraph(
+    fb: flatbuffers.Builder, subgraph: Subgraph, codes: Sequence[str], data: list[bytes]
+) -> int:
+    """Writes a subgraph, and adds the values of its constants to `data`."""
+    index = {tensor.name: i for i, tensor in enumerate(subgraph.tensors)}
+    tensor_offsets = []
+    for tensor in subgraph.tensors:
+        number = 0
+        if tensor.values is not None:
+            number = len(data)
+            data.append(np.ascontiguousarray(tensor.values).tobytes())
+        is_variable = tensor.name in subgraph.variables
+        is_resource = tensor.name in subgraph.resources
+        tensor_offsets.append(_tensor(fb, tensor, number, is_variable, is_resource))
+    node_offsets = [_operator(fb, node, codes, index) for node in subgraph.nodes]
+    tensor_vector = _offsets(fb, tensor_offsets)
+    node_vector = _offsets(fb, node_offsets)
+    input_vector = _int32(fb, [index[name] for name in subgraph.inputs])
+    output_vector = _int32(fb, [index[name] for name in subgraph.outputs])
+    name = fb.CreateString("main")
+    tflite.SubGraphStart(fb)
+    tflite.SubGraphAddName(fb, name)
+    tflite.SubGraphAddTensors(fb, tensor_vector)
+    tflite.SubGraphAddInputs(fb, input_vector)
+    tflite.SubGraphAddOutputs(fb, output_vector)
+    tflite.SubGraphAddOperators(fb, node_vector)
+    return int(tflite.SubGraphEnd(fb))
+
+
 def _int32(fb: flatbuffers.Builder, values: Sequence[int]) -> int:
     return int(fb.CreateNumpyVector(np.asarray(values, np.int32)))
 
@@ -167,7 +197,9 @@ def _bytes(fb: flatbuffers.Builder, content: bytes) -> int:
     return int(fb.EndVector())
 
 
-def _tensor(fb: flatbuffers.Builder, tensor: Tensor, buffer: int, is_variable: bool = False) -> int:
+def _tensor(
+    fb: flatbuffers.Builder, tensor: Tensor, buffer: int, is_variable: bool, is_resource: bool
+) -> int:
     quantization = None
     if tensor.quantization is not None:
         scale = fb.CreateNumpyVector(np.asarray(tensor.quantization.scale, np.float32))
@@ -181,7 +213,8 @@ def _tensor(fb: flatbuffers.Builder, tensor: Tensor, buffer: int, is_variable: b
     name = fb.CreateString(tensor.name)
     tflite.TensorStart(fb)
     tflite.TensorAddShape(fb, shape)
-    tflite.TensorAddType(fb, TENSOR_TYPES[tensor.dtype])
+    number = tflite.TensorType.RESOURCE if is_resource else TENSOR_TYPES[tensor.dtype]
+    tflite.TensorAddType(fb, number)
     tflite.TensorAddBuffer(fb, buffer)
     tflite.TensorAddName(fb, name)
     tflite.TensorAddIsVariable(fb, is_variable)
@@ -200,7 +233,11 @@ def _operator(
     options = None
     if table is not None and node.options is not None:
         values = {
-            key: _int32(fb, value) if isinstance(value, tuple) else value
+            key: _int32(fb, value)
+            if isinstance(value, tuple)
+            else fb.CreateString(value)
+            if isinstance(value, str)
+            else value
             for key, value in node.options.items()
         }
         getattr(tflite, f"{table}Start")(fb)
