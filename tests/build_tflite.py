@@ -302,7 +302,13 @@ def from_graph(graph: Graph) -> bytes:
                 intermediates=tuple(tensor.name for tensor in between),
             )
         )
-    return build(list(tensors.values()), nodes, graph.inputs, graph.outputs, graph.states.keys() & tensors.keys())
+    return build(
+        list(tensors.values()),
+        nodes,
+        graph.inputs,
+        graph.outputs,
+        graph.states.keys() & tensors.keys(),
+    )
 
 
 def _intermediates(bound: BoundOperator[Any]) -> tuple[Tensor, ...]:

@@ -243,16 +243,16 @@ class _GraphUnderWay:
 
     def _with_fresh_states(self, imported: Imported) -> Imported:
         """Returns what an importer made of a node, its own states under names of their own."""
-        fresh: dict[str, Tensor] = {}
+        fresh: dict[int, Tensor] = {}  # by identity: an input may have the name of a state
         for tensor in imported.states:
             name = fresh_name(tensor.name, len(self._names), self._names)
             self._names.add(name)
-            fresh[tensor.name] = replace(tensor, name=name)
+            fresh[id(tensor)] = replace(tensor, name=name)
         return replace(
             imported,
-            inputs=tuple(fresh.get(t.name, t) if t is not None else None for t in imported.inputs),
-            updates=tuple(fresh.get(t.name, t) for t in imported.updates),
-            states={fresh[tensor.name]: values for tensor, values in imported.states.items()},
+            inputs=tuple(t and fresh.get(id(t), t) for t in imported.inputs),
+            updates=tuple(fresh.get(id(t), t) for t in imported.updates),
+            states={fresh[id(tensor)]: values for tensor, values in imported.states.items()},
         )
 
     def _updated(self, node: Node, imported: Imported) -> tuple[Tensor, ...]:

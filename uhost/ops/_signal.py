@@ -52,9 +52,7 @@ def read_attributes(node: SourceNode, attributes: type[A]) -> A:
     return attributes(**options | {name: bool(options[name]) for name in booleans})
 
 
-def signal_import(
-    node: SourceNode, attributes: Attributes, inputs: int, outputs: int
-) -> Imported:
+def signal_import(node: SourceNode, attributes: Attributes, inputs: int, outputs: int) -> Imported:
     """Returns the imported form of an operator of so many inputs and outputs, all present."""
     if len(node.inputs) != inputs or len(node.outputs) != outputs or None in node.inputs:
         raise malformed(
@@ -69,9 +67,7 @@ def with_states(imported: Imported, states: Mapping[Tensor, Array]) -> Imported:
     return Imported(imported.attributes, (*imported.inputs, *kept), updates=kept, states=states)
 
 
-def state_tensors(
-    output: Tensor, states: Mapping[str, Array]
-) -> dict[Tensor, Array]:
+def state_tensors(output: Tensor, states: Mapping[str, Array]) -> dict[Tensor, Array]:
     """Returns a state per role, named after the operator's first output; none of no elements."""
     return {
         Tensor(f"{output.name}_{role}", values.shape, DType(str(values.dtype))): values

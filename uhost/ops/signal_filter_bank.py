@@ -66,7 +66,7 @@ def _infer(
 def _reference(
     bound: BoundOperator[SignalFilterBankAttributes], inputs: Sequence[Array | None]
 ) -> Sequence[Array]:
-    energies, weights, unweights = inputs[:UNWEIGHTS + 1]
+    energies, weights, unweights = inputs[: UNWEIGHTS + 1]
     assert energies is not None
     assert weights is not None
     assert unweights is not None
@@ -93,9 +93,7 @@ def _macs(bound: BoundOperator[SignalFilterBankAttributes]) -> int:
 
 
 def _examples() -> Iterable[Example]:
-    def case(
-        name: str, bins: int, widths: Sequence[int], low: int = 0, first: int = 0
-    ) -> Example:
+    def case(name: str, bins: int, widths: Sequence[int], low: int = 0, first: int = 0) -> Example:
         random = np.random.default_rng(5)
         count = sum(widths)
         weights = random.integers(low, 4096, count, endpoint=True)

@@ -1,8 +1,8 @@
 """The natural logarithm of each channel, scaled, in whole numbers.
 
 Input: uint32; output: int16, 0 for what is at most 1 after the shift left by
-`input_correction_bits` (modulo 2^32), and at most 32767. The binary logarithm is a straight line per
-power of two plus a correction from a table of 128 segments.
+`input_correction_bits` (modulo 2^32), and at most 32767. The binary logarithm is a straight
+line per power of two plus a correction from a table of 128 segments.
 Source: TFLite Micro, "signal/src/filter_bank_log.cc" and "signal/src/log.cc".
 """
 

@@ -71,7 +71,9 @@ def _reference(
     assert gains is not None
     table, shift = gains.reshape(-1), bound.attributes.snr_shift
     made = []
-    for channel, level in zip(channels.reshape(-1).tolist(), noise.reshape(-1).tolist(), strict=True):
+    for channel, level in zip(
+        channels.reshape(-1).tolist(), noise.reshape(-1).tolist(), strict=True
+    ):
         # A negative gain is 2^32 more.
         product = channel * (_gain(level, table) % 2**32)
         made.append(_compressed((product >> shift) % 2**32))

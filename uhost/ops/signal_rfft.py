@@ -47,9 +47,7 @@ def _infer(bound: BoundOperator[SignalRfftAttributes]) -> Sequence[tuple[tuple[i
     require_dtype(signal, *TYPES)
     require(len(signal.shape) > 0, f"'{signal.name}' is a scalar")
     require_length(length)
-    require(
-        signal.shape[-1] <= length, f"{signal.shape[-1]} samples for a transform of {length}"
-    )
+    require(signal.shape[-1] <= length, f"{signal.shape[-1]} samples for a transform of {length}")
     return [((*signal.shape[:-1], length + 2), signal.dtype)]
 
 

@@ -41,9 +41,7 @@ def _infer(
     require_dtype(window, DType.INT16)
     require(0 <= bound.attributes.shift < 32, f"the shift is {bound.attributes.shift}")
     if window.shape != frames.shape[-1:]:
-        raise inconsistent(
-            bound, f"a window {list(window.shape)} for frames {list(frames.shape)}"
-        )
+        raise inconsistent(bound, f"a window {list(window.shape)} for frames {list(frames.shape)}")
     return [(frames.shape, DType.INT16)]
 
 
