@@ -117,6 +117,13 @@ def test_a_ram_limit_exchanges_scratch_at_the_peak(shared_models: Path) -> None:
     assert reasons[free.selections[peak].name].endswith(" B of RAM are missing at its step")
 
 
+def test_visual_wake_words_fits_42_kib_of_ram(shared_models: Path) -> None:
+    stack_bytes = 512
+    fits = lowered(shared_models, VWW, ram_limit_bytes=42 * 1024 - stack_bytes)
+    [peak] = [n for n, s in fits.selections.items() if s.name.endswith("_rectified_narrow")]
+    assert fits.graph.operators[fits.plan.peak_step()].name == peak
+
+
 def test_a_limit_that_cannot_be_met_is_told(shared_models: Path) -> None:
     with pytest.raises(OutOfMemoryError) as caught:
         compiled(shared_models, KWS, flash_limit_bytes=20_000)
