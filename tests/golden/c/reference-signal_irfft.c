@@ -103,7 +103,8 @@ static void uhost_fourier_4_inverse_int16(
             const uhost_complex_int16 even = uhost_complex_add_int16(x0, x2);
             const uhost_complex_int16 odd = uhost_complex_add_int16(x1, x3);
             const uhost_complex_int16 rest = uhost_complex_subtract_int16(x0, x2);
-            const uhost_complex_int16 side = uhost_complex_turn_int16(uhost_complex_subtract_int16(x3, x1));
+            const uhost_complex_int16 side =
+                uhost_complex_turn_int16(uhost_complex_subtract_int16(x3, x1));
 
             x[k] = uhost_complex_add_int16(even, odd);
             x[k + span] = uhost_complex_add_int16(rest, side);
