@@ -206,9 +206,15 @@ class Kernels:
             name: [(o.input, o.least, o.most) for o in call.overlaps]
             for name, call in calls.items()
         }
-        alignment_bytes = self._config.executor.alignment_bytes
+        executor = self._config.executor
         return plan_memory(
-            self._graphs[g], self._views[g], scratch, pool, alignment_bytes, overlaps
+            self._graphs[g],
+            self._views[g],
+            scratch,
+            pool,
+            executor.alignment_bytes,
+            overlaps,
+            executor.keep_input,
         )
 
     def _lowered(

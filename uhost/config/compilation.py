@@ -50,6 +50,10 @@ class Executor:
     shared_arena: Annotated[
         bool, Meta(description="One arena of the largest size for all models, used in turn.")
     ] = True
+    keep_input: Annotated[
+        bool,
+        Meta(description="Leave the inputs in the arena; else their bytes are used again."),
+    ] = False
     c_prefix: Annotated[
         str,
         Meta(
