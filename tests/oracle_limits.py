@@ -17,6 +17,7 @@ _ZERO_POINTS = "the zero point is subtracted once too often"
 _FLOAT_FACTOR = "the factor is formed in float32"
 _RAW_SUM = "raw numbers are added, and wrap"
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+_WIDE_OR_OLD = ("uint8", "int64", "uint64")
 
 TFLM: Limits = {
     **{(kind, ""): _ABSENT for kind in ("select", "gelu", "reduce_any", "reduce_prod")},
@@ -36,15 +37,9 @@ TFLM: Limits = {
             ("reduce_min", ("int16", "int32", "int64")),
             ("arg_max", ("int32", "int64")),
             ("arg_min", ("int32", "int64")),
-            ("cast", ("int64",)),
             ("fill", ("int16", "int64", "bool")),
-            ("zeros_like", ("int16",)),
         )
         for dtype in types
-    },
-    **{
-        ("cast", f"{dtype}_to_int64"): _NO_TYPE
-        for dtype in ("float32", "int8", "int16", "int32", "bool")
     },
     **{("add_n", name): _ZERO_POINTS for name in ("int8_zero_point", "int8_many")},
     **{("cumsum", name): _ZERO_POINTS for name in ("int8_zero_point", "int8_long")},
@@ -57,16 +52,18 @@ TFLM: Limits = {
     ("select_v2", "int32"): _NO_TYPE,
     ("select_v2", "int64"): _NO_TYPE,
     ("select_v2", "bool"): _NO_TYPE,
+    **{("cast", f"{way}{dtype}"): _NO_TYPE for way in ("", "to_") for dtype in _WIDE_OR_OLD},
     **{(kind, "int16"): "absent, or compared with parameters never set" for kind in _COMPARISONS},
     **{(kind, "int8_scale_above_1"): "the program ends" for kind in _COMPARISONS},
 }
 LITERT: Limits = {
     **{(kind, ""): _ABSENT for kind in ("ceil", "round", "elu")},
+    ("cast", "uint64"): _NO_TYPE,
+    ("cast", "to_uint64"): _NO_TYPE,
     ("squared_difference", "int16"): _NO_TYPE,
     ("add_n", "int8"): _NO_TYPE,
     ("cumsum", "int8"): _NO_TYPE,
     ("zeros_like", "int8"): _NO_TYPE,
-    ("zeros_like", "int16"): _NO_TYPE,
     ("div", "int32_zero"): _BY_ZERO,
     ("div", "int8_zero"): _BY_ZERO,
     ("div", "int8_every_near"): _SHIFTS,

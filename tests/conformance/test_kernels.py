@@ -100,7 +100,8 @@ def check(
 
 def in_groups() -> list[str]:
     """Operators of portable kernels alone, several to an image, and the others one by one."""
-    alone, small = [], []
+    alone: list[str] = []
+    small: list[str] = []
     for kind in OPERATORS.names():
         fast = candidates(kind, "dsp") or candidates(kind, "mve")
         states = any(example.graph.states for example in OPERATORS[kind].examples())

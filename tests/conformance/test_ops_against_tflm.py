@@ -55,6 +55,7 @@ DIFFERENCES: dict[tuple[str, str], str] = {
     ("relu6", "int16_requantize"): "integers are copied unscaled",
     ("relu_n1_to_1", ""): "there is no such operator",
     ("shape", "int8_int64"): "no such type",
+    ("signal_energy", "int16_band"): "nothing is written outside the band",
     ("softmax", "int8_flat_long"): "the sum of exponentials overflows",
     ("split", "uint8"): "no such type",
     ("split", "int64"): "no such type",
@@ -80,6 +81,28 @@ COMPARED = [
     for kind, example in examples()
     if not why_not(kind, example)
 ]
+
+
+ABSENT = ("no such type", "refused at run time", "there is no such operator")
+
+
+@pytest.mark.parametrize(
+    ("kind", "example"),
+    [
+        pytest.param(kind, example, id=f"{kind}-{example.name}")
+        for kind, example in examples()
+        if why_not(kind, example) in ABSENT
+    ],
+)
+def test_what_tflite_micro_lacks_is_by_litert(kind: str, example: Example) -> None:
+    bound = next(b for b in example.graph.bound_operators() if b.kind == kind)
+    assert OPERATORS[kind].by_litert(bound), "say so in `by_litert`, which `uhost ops` shows"
+
+
+def test_what_is_by_litert_is_not_compared_with_tflite_micro() -> None:
+    for kind, example in examples():
+        bound = next(b for b in example.graph.bound_operators() if b.kind == kind)
+        assert not (OPERATORS[kind].by_litert(bound) and not why_not(kind, example)), example.name
 
 
 def run_tflm(content: bytes, inputs: list[Array], count: int) -> list[Array]:

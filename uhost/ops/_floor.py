@@ -21,7 +21,7 @@ from uhost.ops._elementwise import (
     import_plain,
     infer_elements,
 )
-from uhost.ops._op import Example, OperatorKind
+from uhost.ops._op import Example, OperatorKind, reads
 
 
 def floor_operator(
@@ -60,5 +60,6 @@ def floor_operator(
         reference=reference,
         importers={"tflite": {name.upper(): import_plain(2)}},
         examples=examples,
+        by_litert=reads(DType.INT32, DType.INT64),
         folds_at_import=True,
     )

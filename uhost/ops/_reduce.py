@@ -84,7 +84,10 @@ def import_reduction(node: SourceNode) -> Imported:
 
 
 def reduction(
-    name: str, function: Callable[[Array], Array], *types: DType
+    name: str,
+    function: Callable[[Array], Array],
+    *types: DType,
+    by_litert: Callable[[BoundOperator[Any]], bool] = lambda bound: False,
 ) -> OperatorKind[ReduceAttributes]:
     """Returns the operator whose `function` makes rows along the last axis one element each.
 
@@ -115,6 +118,7 @@ def reduction(
         importers={"tflite": {name.upper(): import_reduction}},
         examples=examples,
         folds_at_import=True,
+        by_litert=by_litert,
     )
 
 

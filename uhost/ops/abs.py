@@ -18,7 +18,7 @@ from uhost.ops._elementwise import (
     import_plain,
     infer_elements,
 )
-from uhost.ops._op import Example, OperatorKind
+from uhost.ops._op import Example, OperatorKind, reads
 
 
 def abs_scaling(bound: BoundOperator[NoAttributes]) -> tuple[int, int] | None:
@@ -78,4 +78,5 @@ OPERATOR = OperatorKind(
     examples=_examples,
     folds_at_import=True,
     is_channelwise=lambda bound: True,
+    by_litert=reads(DType.INT32),
 )

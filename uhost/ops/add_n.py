@@ -23,7 +23,7 @@ from uhost.ops._elementwise import (
     infer_elements,
     require_one_quantization,
 )
-from uhost.ops._op import Example, Imported, OperatorKind, SourceNode
+from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, reads
 from uhost.ops._tflite import check_counts
 
 _MOST = 1 << 20
@@ -99,4 +99,5 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"ADD_N": _import_tflite}},
     examples=_examples,
     is_channelwise=lambda bound: True,
+    by_litert=reads(DType.INT32),
 )

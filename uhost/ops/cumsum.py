@@ -17,7 +17,7 @@ from uhost.ir.tensor import Array
 from uhost.numerics.exact_sum import scale_sum, sum_scaling
 from uhost.ops._checks import require
 from uhost.ops._elementwise import arrays, example, infer_elements
-from uhost.ops._op import Example, Imported, OperatorKind, SourceNode
+from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, reads
 from uhost.ops._tflite import (
     check_counts,
     constant_integers,
@@ -123,4 +123,5 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"CUMSUM": _import_tflite}},
     examples=_examples,
+    by_litert=reads(DType.INT32, DType.INT64),
 )

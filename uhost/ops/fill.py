@@ -12,7 +12,7 @@ from uhost.ir.graph import Attributes, BoundOperator
 from uhost.ir.tensor import Array, Tensor
 from uhost.ops._checks import require, require_dtype, require_same_dtype
 from uhost.ops._elementwise import QUANTIZED, arrays, require_one_quantization
-from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, single
+from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, reads, single
 from uhost.ops._tflite import check_counts, constant_integers, malformed
 
 
@@ -63,4 +63,5 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"FILL": _import_tflite}},
     examples=_examples,
     folds_at_import=True,
+    by_litert=reads(DType.INT16, DType.INT64, DType.BOOL),
 )

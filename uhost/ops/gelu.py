@@ -83,4 +83,5 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"GELU": _import_tflite}},
     examples=_examples,
     is_channelwise=lambda bound: True,
+    by_litert=lambda bound: True,
 )

@@ -19,10 +19,12 @@ from uhost.numerics.fixed_point import (
 from uhost.ops._activation import clamp_float, tflite_activation
 from uhost.ops._checks import require, require_dtype, require_quantized, require_same_dtype
 from uhost.ops._examples import quantized, real
-from uhost.ops._op import Activation, Example, Imported, OperatorKind, SourceNode, single
+from uhost.ops._op import Activation, Example, Imported, OperatorKind, SourceNode, reads, single
 from uhost.ops._tflite import check_counts, options_table
 
-_TYPES = (DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32)
+WHOLE = (DType.INT32, DType.INT64)
+"""Types whose numbers stand for themselves; their products wrap."""
+_TYPES = (DType.INT8, DType.INT16, *WHOLE, DType.FLOAT32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ def _reference(
     activation, output = bound.attributes.activation, bound.output
     if first.dtype == np.float32:
         return [clamp_float(first * second, activation)]
-    if output.dtype in (DType.INT32, DType.INT64):
+    if output.dtype in WHOLE:
         # numpy wraps, as registers do.
         return [np.clip(first * second, *activation.whole(output.dtype.limits))]
     products = (first.astype(np.int64) - bound.input(0).zero_point) * (
@@ -127,18 +129,26 @@ def _examples() -> Iterable[Example]:
     yield case(
         "int8_constant", (same, (5, 1)), constant=np.array([[-128], [-1], [0], [64], [127]], "i1")
     )
-    for dtype in (DType.INT32, DType.INT64):
-        name = str(dtype)
-        inputs = [Tensor("first", (2, 3, 5), dtype), Tensor("second", (5,), dtype)]
-        output = Tensor("output", (2, 3, 5), dtype)
-        for activation in (Activation.NONE, Activation.RELU6):
-            label = name + ("" if activation is Activation.NONE else "_relu6")
-            graph = single(label, "mul", MulAttributes(activation), inputs, [output])
-            yield Example(label, graph, (name,))
     zeros = (0, 0, 0)
     yield case("int16", (same, same), (2e-4, 3e-4, 2e-3), zeros, dtype=DType.INT16)
     yield case("int16_relu", (same, (7,)), (2e-4, 3e-4, 1e-3), zeros, Activation.RELU, DType.INT16)
     yield case("int16_large", (same, same), (1.0, 2.0, 0.001), zeros, dtype=DType.INT16)
+
+    def whole(
+        name: str,
+        shapes: tuple[tuple[int, ...], tuple[int, ...]],
+        dtype: DType,
+        activation: Activation = Activation.NONE,
+    ) -> Example:
+        shape = tuple(np.broadcast_shapes(*shapes))
+        inputs = [Tensor("first", shapes[0], dtype), Tensor("second", shapes[1], dtype)]
+        output = Tensor("output", shape, dtype)
+        graph = single(name, "mul", MulAttributes(activation), inputs, [output])
+        return Example(name, graph, (str(dtype),))
+
+    yield whole("int32", ((40,), ()), DType.INT32)
+    yield whole("int32_relu6", ((2, 3), (2, 1)), DType.INT32, Activation.RELU6)
+    yield whole("int64", ((4, 3), (4, 3)), DType.INT64)
 
     def floats(
         name: str,
@@ -146,8 +156,8 @@ def _examples() -> Iterable[Example]:
         activation: Activation = Activation.NONE,
     ) -> Example:
         output = real("output", tuple(np.broadcast_shapes(*shapes)))
-        pair = [real("first", shapes[0]), real("second", shapes[1])]
-        graph = single(name, "mul", MulAttributes(activation), pair, [output])
+        inputs = [real("first", shapes[0]), real("second", shapes[1])]
+        graph = single(name, "mul", MulAttributes(activation), inputs, [output])
         return Example(name, graph, ("float32",))
 
     yield floats("float32", ((2, 3, 5), (2, 3, 5)))
@@ -163,4 +173,5 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"MUL": _import_tflite}},
     examples=_examples,
     is_channelwise=lambda bound: bound.input(0).shape == bound.input(1).shape,
+    by_litert=reads(DType.INT64),
 )

@@ -8,7 +8,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.ir.tensor import Array
 from uhost.ops._elementwise import NoAttributes, arrays, example, import_plain, infer_elements
-from uhost.ops._op import Example, OperatorKind
+from uhost.ops._op import Example, OperatorKind, reads
 
 _TYPES = (DType.FLOAT32, DType.INT32, DType.INT64)
 
@@ -33,4 +33,5 @@ OPERATOR = OperatorKind(
     examples=_examples,
     folds_at_import=True,
     is_channelwise=lambda bound: True,
+    by_litert=reads(DType.INT32, DType.INT64),
 )

@@ -11,4 +11,5 @@ OPERATOR = reduction(
     "reduce_any",
     lambda rows: np.any(rows, axis=-1),
     DType.BOOL,
+    by_litert=lambda bound: True,
 )

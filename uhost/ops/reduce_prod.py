@@ -13,4 +13,5 @@ OPERATOR = reduction(
     DType.FLOAT32,
     DType.INT32,
     DType.INT64,
+    by_litert=lambda bound: True,
 )

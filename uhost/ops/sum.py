@@ -12,7 +12,7 @@ from uhost.ir.tensor import Array
 from uhost.numerics.fixed_point import multiply_by_quantized_multiplier, quantize_multiplier
 from uhost.ops._checks import require
 from uhost.ops._elementwise import arrays
-from uhost.ops._op import Example, OperatorKind
+from uhost.ops._op import Example, OperatorKind, reads
 from uhost.ops._reduce import (
     ReduceAttributes,
     import_reduction,
@@ -75,4 +75,5 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"SUM": import_reduction}},
     examples=_examples,
     folds_at_import=True,
+    by_litert=reads(DType.INT32, DType.INT64),
 )

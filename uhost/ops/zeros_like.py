@@ -22,7 +22,7 @@ from uhost.ops._elementwise import (
 )
 from uhost.ops._op import Example, OperatorKind
 
-_TYPES = (DType.FLOAT32, DType.INT8, DType.INT16, DType.INT32, DType.INT64)
+_TYPES = (DType.FLOAT32, DType.INT8, DType.INT32, DType.INT64)
 
 
 def zero_of(bound: BoundOperator[NoAttributes]) -> int:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
 from uhost.kernels._overlap import Overlap, forward, in_place
-from uhost.kernels.dsp._channels import Channels, fold
+from uhost.kernels.dsp._channels import Channels, fold, spare_bits
 from uhost.kernels.dsp._lines import (
     Lines,
     image_lines,
@@ -34,7 +34,7 @@ _MOST_PAIRS_UNROLLED = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Strips:
+class Strips:
     """Lines of halfwords in scratch: their pitch, and the output lines made at once."""
 
     pitch_bytes: int
@@ -42,11 +42,13 @@ class _Strips:
     slots: int
 
 
-def _lines(bound: BoundOperator[DepthwiseConv2DAttributes]) -> Lines | None:
+def rectified_lines(bound: BoundOperator[DepthwiseConv2DAttributes]) -> list[Lines]:
+    """Returns the ways to cut the image into lines that the routine can take."""
+
     def fits(lines: Lines) -> bool:
         return lines.along.stride in (1, 2) and _pitch_bytes(lines) <= _LARGEST_PITCH_BYTES
 
-    return next((lines for lines in image_lines(bound) if fits(lines)), None)
+    return [lines for lines in image_lines(bound) if fits(lines)]
 
 
 def _pitch_bytes(lines: Lines) -> int:
@@ -54,30 +56,42 @@ def _pitch_bytes(lines: Lines) -> int:
     return 4 * (needed_elements(lines.along) // 2 + 1)
 
 
-def _strips(bound: BoundOperator[DepthwiseConv2DAttributes], lines: Lines) -> _Strips:
+def strips_of(lines: Lines, each: int) -> Strips:
+    """Returns strips of `each` output lines."""
+    return Strips(_pitch_bytes(lines), each, (each - 1) * lines.across.stride + 3)
+
+
+def _strips(bound: BoundOperator[DepthwiseConv2DAttributes], lines: Lines) -> Strips:
     """Returns strips of about equal size, as few as 2 KiB and a part of the tensors allow."""
     pitch, stride, total = _pitch_bytes(lines), lines.across.stride, lines.across.output
     allowed = 2048 + (bound.input(0).size_bytes + bound.output.size_bytes) // 16
     most = max((allowed // (4 * pitch) - 3) // stride + 1, 1)
     count = -(-total // most)
-    each = -(-total // count)
-    return _Strips(pitch, each, (each - 1) * stride + 3)
+    return strips_of(lines, -(-total // count))
 
 
 def _form(channels: Channels) -> RectifiedForm | None:
-    return channels.rectified(np.full(len(channels.bias), 8))
+    return channels.rectified(np.full(len(channels.bias), spare_bits(channels)))
 
 
 def _records(channels: Channels, form: RectifiedForm, lines: Lines) -> NDArray[np.uint32]:
-    """Returns per channel three lines (w1, w0, w2, w1), addend, bias and multiplier."""
-    taps = line_weights(channels, lines)[:, :, [1, 0, 2, 1]] & 0xFF
-    words = (taps << np.array([0, 8, 16, 24])).sum(axis=2)
-    bias = 256 * (channels.bias + form.bias_changes)
+    """Returns per channel three lines (w1, w0, w2, w1), addend, bias and multiplier.
+
+    A line is four bytes, or where weights take nine bits halfwords (w0, w1, w1, w2).
+    """
+    fold_bits, taps = spare_bits(channels), line_weights(channels, lines)
+    if fold_bits == 8:
+        words = ((taps[:, :, [1, 0, 2, 1]] & 0xFF) << np.array([0, 8, 16, 24])).sum(axis=2)
+    else:
+        halves = taps[:, :, [0, 1, 1, 2]] << fold_bits & 0xFFFF
+        words = (halves[:, :, 0::2] | halves[:, :, 1::2] << 16).reshape(len(taps), -1)
+    bias = channels.bias + form.bias_changes << fold_bits
     ends = np.stack([form.addends, bias, form.multipliers], axis=1)
     return (np.concatenate([words, ends], axis=1).reshape(-1) & 0xFFFFFFFF).astype(np.uint32)
 
 
-def _supports(bound: BoundOperator[DepthwiseConv2DAttributes]) -> str:
+def why_not_rectified(bound: BoundOperator[DepthwiseConv2DAttributes]) -> str:
+    """Returns "" if the routine can make the layer's outputs, or the reason."""
     if bound.input(1).shape[1:3] != (3, 3):
         return "not 3x3"
     reason = why_not_lines(bound)
@@ -85,12 +99,12 @@ def _supports(bound: BoundOperator[DepthwiseConv2DAttributes]) -> str:
         return reason
     if bound.output.shape[3] < 4:
         return "fewer than four channels"
-    if _lines(bound) is None:
+    if not rectified_lines(bound):
         return "stride above 2, or lines too long"
     return "" if _form(fold(bound)) is not None else "no requantisation in two instructions"
 
 
-def _overlaps(lines: Lines, strips: _Strips, channels: int) -> tuple[Overlap, ...]:
+def _overlaps(lines: Lines, strips: Strips, channels: int) -> tuple[Overlap, ...]:
     """Returns the overlap: each group of channels at once, or all of a strip after another."""
     across = lines.across
     if strips.lines == across.output:
@@ -105,12 +119,13 @@ def _overlaps(lines: Lines, strips: _Strips, channels: int) -> tuple[Overlap, ..
     return (forward(0, reads * row, ends * output_row, reads_first=False),)
 
 
-def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
-    lines, channels = _lines(bound), fold(bound)
+def strips_call(
+    bound: BoundOperator[DepthwiseConv2DAttributes], lines: Lines, strips: Strips
+) -> KernelCall:
+    """Returns the call that makes the outputs strip by strip."""
+    channels = fold(bound)
     form = _form(channels)
-    assert lines is not None
     assert form is not None
-    strips = _strips(bound, lines)
     across, along = lines.across, lines.along
     count, pitch = bound.output.shape[3], strips.pitch_bytes
     row_steps = lines.row_steps(count)
@@ -118,6 +133,7 @@ def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
     odd = along.before % 2
     pairs = along.output // 2
     unrolled = next(n for n in range(_MOST_PAIRS_UNROLLED, 0, -1) if max(pairs, 1) % n == 0)
+    wide = spare_bits(channels) < 8
     lowest, highest = channels.clamp
     clamped = (lowest, highest) != (-128, 127)
     shape = f"{along.output}_pitch_{pitch}_stride_{across.stride}{along.stride}"
@@ -143,7 +159,9 @@ def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
             "pair_bytes": (length - odd) // 2 * 4,
             "ends": odd + (length - odd) % 2 * 2,
             "padding_pair": f"0x{(bound.input(0).zero_point & 0xFFFF) * 0x10001:08X}u",
-            "routine": f"uhost_dsp_depthwise_3x3_{shape}_shift_{form.shift}",
+            "routine": f"uhost_dsp_depthwise_3x3_{shape}_shift_{form.shift}"
+            f"{'_wide' if wide else ''}",
+            "record_words": 9 if wide else 6,
             "clamped": clamped,
             "lowest": lowest,
             "highest": highest,
@@ -160,7 +178,8 @@ def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
             "dsp",
             "dsp_depthwise",
             f"dsp_depthwise_3x3_rectified:outputs={along.output},pitch={pitch},"
-            f"across={across.stride},along={along.stride},shift={form.shift},unrolled={unrolled}",
+            f"across={across.stride},along={along.stride},shift={form.shift},"
+            f"fold={spare_bits(channels)},unrolled={unrolled}",
             "dsp_lines",
             "dsp_split",
             *(("dsp_clamp",) if clamped else ()),
@@ -169,4 +188,11 @@ def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel("depthwise_conv_2d", _supports, _lower, features=("dsp",), cost=rectified_cost)
+def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
+    lines = rectified_lines(bound)[0]
+    return strips_call(bound, lines, _strips(bound, lines))
+
+
+KERNEL = Kernel(
+    "depthwise_conv_2d", why_not_rectified, _lower, features=("dsp",), cost=rectified_cost
+)

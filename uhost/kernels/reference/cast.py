@@ -7,31 +7,27 @@ from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._elements import Expression, lower_elements
 from uhost.kernels.reference._parameters import takes_anything
-from uhost.ops._elementwise import NoAttributes
-from uhost.ops.cast import cast_limits
+from uhost.ops.cast import CastAttributes
 
 
-def _lower(bound: BoundOperator[NoAttributes]) -> KernelCall:
-    source, made = bound.input(0).dtype, bound.output.dtype
-    if made is source:
-        return lower_elements(bound, Expression("x"))
-    if made is DType.BOOL:
-        return lower_elements(bound, Expression("x != 0"))
-    if source is not DType.FLOAT32 or not made.is_integer:
-        return lower_elements(bound, Expression(f"({made.c_type})x"))
-    low, high = cast_limits(made)
-    lines = (
-        f"{made.c_type} whole = 0; /* of a NaN, too */",
-        "",
-        f"if (x >= {high!r}f) {{",
-        f"    whole = {made.value.upper()}_MAX;",
-        f"}} else if (x <= {low!r}f) {{",
-        f"    whole = {made.value.upper()}_MIN;",
-        "} else if (x == x) {",
-        f"    whole = ({made.c_type})x;",
-        "}",
-    )
-    return lower_elements(bound, Expression("whole", lines))
+def _lower(bound: BoundOperator[CastAttributes]) -> KernelCall:
+    source, target = bound.input(0).dtype, bound.output.dtype
+    return lower_elements(bound, Expression(_converted(source, target)))
 
 
-KERNEL = Kernel("cast", takes_anything, _lower)
+def _converted(source: DType, target: DType) -> str:
+    """Returns the C of x in the target's type; C leaves open what floats beyond it become."""
+    if source is target:
+        return "x"
+    if target is DType.BOOL:
+        return "x != 0.0f" if source is DType.FLOAT32 else "x != 0"
+    inside = f"({target.c_type})x"
+    if source is not DType.FLOAT32:
+        return inside
+    low, high = (f"{float(end):.1f}f" for end in (target.limits[0], target.limits[1] + 1))
+    name = target.value.upper()
+    outside = f"x <= {low} ? {name}_MIN : 0" if target.limits[0] else "0"
+    return f"x >= {high} ? {name}_MAX : x > {low} ? {inside} : {outside}"
+
+
+KERNEL = Kernel(operator="cast", supports=takes_anything, lower=_lower)

@@ -19,11 +19,17 @@ from uhost.kernels.reference._nest import (
 )
 from uhost.kernels.reference._parameters import input_parameter, output_parameter, takes_anything
 from uhost.numerics.fixed_point import activation_range
-from uhost.ops.mul import MulAttributes, mul_scaling
+from uhost.ops.mul import WHOLE, MulAttributes, mul_scaling
 
 
 def _lower(bound: BoundOperator[MulAttributes]) -> KernelCall:
     first, second, output = bound.input(0), bound.input(1), bound.output
+    if output.dtype in WHOLE:
+        c_type, activation = output.dtype.c_type, bound.attributes.activation
+        # Unsigned, so that an overflow wraps.
+        product = f"{c_type} product = ({c_type})((u{c_type})a * (u{c_type})b);"
+        lines = (product, *activated(activation, output, "product"))
+        return lower_elements(bound, Expression("product", lines))
     loops = loop_nest(
         output.shape,
         broadcast_strides(first.shape, output.shape),
@@ -46,8 +52,6 @@ def _lower(bound: BoundOperator[MulAttributes]) -> KernelCall:
         low, high = (f"{limit}f" if math.isfinite(limit) else "" for limit in bounds)
         values |= {"lowest": low, "highest": high}
         return KernelCall("reference", "mul_float32", values, parameters)
-    if output.dtype in (DType.INT32, DType.INT64):
-        return _wrapping_call(bound)
     lowest, highest = activation_range(bounds, output)
     values |= {
         "element": output.dtype.c_type,
@@ -59,17 +63,6 @@ def _lower(bound: BoundOperator[MulAttributes]) -> KernelCall:
         "highest": highest,
     }
     return KernelCall("reference", "mul_integer", values, parameters, includes=("requantize",))
-
-
-def _wrapping_call(bound: BoundOperator[MulAttributes]) -> KernelCall:
-    output, c_type = bound.output, bound.output.dtype.c_type
-    lines = (
-        "/* Unsigned, so that an overflow wraps. */",
-        f"{c_type} product = ({c_type})((u{c_type})a * (u{c_type})b);",
-        "",
-        *activated(bound.attributes.activation, output, "product"),
-    )
-    return lower_elements(bound, Expression("product", lines))
 
 
 KERNEL = Kernel(operator="mul", supports=takes_anything, lower=_lower)
