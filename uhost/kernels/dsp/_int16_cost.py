@@ -31,7 +31,8 @@ _PIXEL = {True: Work(alu=20, load=7, store=5, branch=2), False: Work(alu=8, load
 _TAP = Work(alu=4, branch=1)
 _ELEMENT = Work(alu=1, load=1, store=1, branch=1)
 _ELEMENT_INSIDE = Work(alu=7, load=1, store=1, branch=2)
-_ELEMENT_OUTSIDE = Work(alu=5, store=1, branch=2)
+_TAP_OUTSIDE = Work(alu=8, store=2, branch=2)
+"""GCC fills the elements of a tap in the padding several at a time."""
 
 
 def _inside(call: KernelCall, axis: int) -> int:
@@ -50,12 +51,12 @@ def _inside(call: KernelCall, axis: int) -> int:
 def _gathering(call: KernelCall) -> Work:
     """Returns the work of gathering the columns of all pixels."""
     values = call.values
-    taps = values["pixels"] * values["window"][0] * values["window"][1]
+    depth: int = values["depth"]
+    taps: int = values["pixels"] * values["window"][0] * values["window"][1]
     if not values["padded"]:
-        return _TAP * taps + _ELEMENT * (taps * values["depth"])
+        return _TAP * taps + _ELEMENT * (taps * depth)
     inside = _inside(call, 0) * _inside(call, 1)
-    work = _ELEMENT_INSIDE * inside + _ELEMENT_OUTSIDE * (taps - inside)
-    return work * values["depth"]
+    return _ELEMENT_INSIDE * (inside * depth) + _TAP_OUTSIDE * (taps - inside)
 
 
 def int16_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
