@@ -32,7 +32,8 @@ _TAP = Work(alu=4, branch=1)
 _ELEMENT = Work(alu=1, load=1, store=1, branch=1)
 _ELEMENT_INSIDE = Work(alu=7, load=1, store=1, branch=2)
 _TAP_OUTSIDE = Work(alu=8, store=2, branch=2)
-"""GCC fills the elements of a tap in the padding several at a time."""
+_ELEMENT_OUTSIDE = Work(alu=3, store=1, branch=1)
+"""Of a depth that is no multiple of four; GCC fills others several at a time."""
 
 
 def _inside(call: KernelCall, axis: int) -> int:
@@ -56,7 +57,8 @@ def _gathering(call: KernelCall) -> Work:
     if not values["padded"]:
         return _TAP * taps + _ELEMENT * (taps * depth)
     inside = _inside(call, 0) * _inside(call, 1)
-    return _ELEMENT_INSIDE * (inside * depth) + _TAP_OUTSIDE * (taps - inside)
+    outside = _TAP_OUTSIDE + _ELEMENT_OUTSIDE * (depth % 4 and depth)
+    return _ELEMENT_INSIDE * (inside * depth) + outside * (taps - inside)
 
 
 def int16_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
