@@ -213,7 +213,7 @@ def test_explain_aligns_values_and_who_set_them(tmp_path: Path) -> None:
     (tmp_path / "uhost.yaml").write_text("board: stm32f746\nrun: {on: unicorn}\n")
     lines = uhost("config", "show", "--explain", folder=tmp_path).stdout.splitlines()
     assert lines[0].split() == ["models", "null", "default"]
-    assert "board                          stm32f746" in lines[1]
+    assert "board                          stm32f746" in lines[2]
     columns = {
         line.index(origin) for line, origin in zip(lines, map(origin_of, lines), strict=True)
     }

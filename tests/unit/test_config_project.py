@@ -38,8 +38,8 @@ def test_all_mistakes_of_a_file_come_at_once(tmp_path: Path) -> None:
     assert what == (
         "10 mistakes:\n"
         "  line 2, key modles: unknown key 'modles' (did you mean 'models'? known: bench, board, "
-        "executor, flash_limit, host, kernels, models, numerics, optimize, output, passes, pools, "
-        "ram_limit, run, runtime, targets, toolchain, verify)\n"
+        "executor, flash_limit, host, input_shapes, kernels, models, numerics, optimize, output, "
+        "passes, pools, ram_limit, run, runtime, targets, toolchain, verify)\n"
         "  line 5, key executor.aot.link_param: unknown key 'link_param' (did you mean "
         "'link_params'? known: alignment_bytes, c_prefix, interface_api, link_params, "
         "params_placement, shared_arena)\n"
