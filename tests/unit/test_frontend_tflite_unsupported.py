@@ -171,23 +171,22 @@ def unsupported_in(path: Path) -> tuple[dict[str, int], str]:
     return {name: int(count) for count, name in pairs}, error.value.what
 
 
-@pytest.mark.parametrize(
-    "file",
-    [
-        "tflm_mnist_lstm_int8.tflite",
-        "tflm_keyword_scrambled_int8.tflite",
-        "tflm_audio_preprocessor_int8.tflite",
-        "nxp_fastestdet_int8.tflite",
-    ],
-)
-def test_models_with_unsupported_operators_name_them_all(shared_models: Path, file: str) -> None:
+RESOLVED = {"CALL_ONCE", "VAR_HANDLE"}
+"""What the frontend itself takes, which is no operator of uhost."""
+
+
+def test_models_with_unsupported_operators_name_them_all(shared_models: Path) -> None:
     known = {name for kind in OPERATORS for name in kind.importers.get("tflite", {})}
-    counts, text = unsupported_in(shared_models / file)
-    for name, count in operators_of(shared_models / file).items():
-        if name not in known:
-            assert counts[name] == count
+    for path in sorted(shared_models.glob("*.tflite")):
+        counted = operators_of(path).items()
+        missing = {name: count for name, count in counted if name not in known | RESOLVED}
+        if not missing:
+            continue
+        counts, text = unsupported_in(path)
+        assert counts.items() >= missing.items()
+        for name in missing:
             assert f"  {name}: there is no such operator in uhost\n" in text
-    assert text.count("\n    operator ") == sum(counts.values())
+        assert text.count("\n    operator ") == sum(counts.values())
 
 
 def test_float16_weights_become_float32(shared_models: Path) -> None:

@@ -155,8 +155,8 @@ class Subgraphs:
         name = self._name if is_model else f"{self._name}_{index}"
         dynamic = dict(table.dynamic)
         for node in nodes:
-            if node.index >= len(resolved):  # between uint8 and int8: both of one shape
-                for one, other in zip(node.declared_inputs, node.declared_outputs, strict=True):
+            if node.operator == "QUANTIZE":  # those between uint8 and int8 are in no file
+                for one, other in zip(node.declared_inputs, node.declared_outputs, strict=False):
                     known = one and (dynamic.get(one.name) or dynamic.get(other.name))
                     dynamic.update({t.name: known for t in (one, other) if t and known})
         graph = import_nodes(
