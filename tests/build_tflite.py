@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ import tflite
 
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator, Graph
-from uhost.ir.tensor import Array, Tensor
+from uhost.ir.tensor import Array, Quantization, Tensor
 
 TENSOR_TYPES = {
     DType.FLOAT32: tflite.TensorType.FLOAT32,
@@ -36,11 +36,13 @@ ACTIVATIONS = {
 OPTION_TABLES = {
     "ADD": "AddOptions",
     "AVERAGE_POOL_2D": "Pool2DOptions",
+    "CALL_ONCE": "CallOnceOptions",
     "CONCATENATION": "ConcatenationOptions",
     "CONV_2D": "Conv2DOptions",
     "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions",
     "DEQUANTIZE": "DequantizeOptions",
     "FULLY_CONNECTED": "FullyConnectedOptions",
+    "IF": "IfOptions",
     "MAX_POOL_2D": "Pool2DOptions",
     "MEAN": "ReducerOptions",
     "MUL": "MulOptions",
@@ -54,7 +56,13 @@ OPTION_TABLES = {
     "TRANSPOSE_CONV": "TransposeConvOptions",
     "SPLIT": "SplitOptions",
     "SPLIT_V": "SplitVOptions",
+    "SUB": "SubOptions",
+    "DIV": "DivOptions",
     "STRIDED_SLICE": "StridedSliceOptions",
+    "SVDF": "SVDFOptions",
+    "VAR_HANDLE": "VarHandleOptions",
+    "WHILE": "WhileOptions",
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": "UnidirectionalSequenceLSTMOptions",
 }
 OPERATOR_VERSIONS = {"DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 4, "CONV_2D": 3, "QUANTIZE": 2}
 
@@ -72,24 +80,39 @@ class Node:
     outputs: tuple[str, ...]
     options: Mapping[str, Any] | None = field(default_factory=dict)
     version: int = 0
+    intermediates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Subgraph:
+    """A subgraph of a file: `variables` are kept between runs, `resources` are handles of some."""
+
+    tensors: Sequence[Tensor]
+    nodes: Sequence[Node]
+    inputs: Sequence[str] = ()
+    outputs: Sequence[str] = ()
+    variables: Collection[str] = ()
+    resources: Collection[str] = ()
 
 
 def build(
-    tensors: Sequence[Tensor], nodes: Sequence[Node], inputs: Sequence[str], outputs: Sequence[str]
+    tensors: Sequence[Tensor],
+    nodes: Sequence[Node],
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    variables: Collection[str] = (),
 ) -> bytes:
-    """Returns the bytes of a `.tflite` file of one subgraph."""
-    fb = flatbuffers.Builder(1024)
-    index = {tensor.name: i for i, tensor in enumerate(tensors)}
-    codes = list(dict.fromkeys(node.code for node in nodes))
+    """Returns the bytes of a `.tflite` file of one subgraph; `variables` are kept between runs."""
+    return build_file([Subgraph(tensors, nodes, inputs, outputs, variables)])
 
+
+def build_file(subgraphs: Sequence[Subgraph]) -> bytes:
+    """Returns the bytes of a `.tflite` file of several subgraphs; the first is the model."""
+    fb = flatbuffers.Builder(1024)
+    nodes = [node for one in subgraphs for node in one.nodes]
+    codes = list(dict.fromkeys(node.code for node in nodes))
     data = [b""]  # buffer 0 is the empty one, by the format's convention
-    tensor_offsets = []
-    for tensor in tensors:
-        number = 0
-        if tensor.values is not None:
-            number = len(data)
-            data.append(np.ascontiguousarray(tensor.values).tobytes())
-        tensor_offsets.append(_tensor(fb, tensor, number))
+    subgraph_vector = _offsets(fb, [_subgraph(fb, one, codes, data) for one in subgraphs])
     buffer_offsets = []
     for content in data:
         vector = _bytes(fb, content) if content else None
@@ -97,21 +120,6 @@ def build(
         if vector is not None:
             tflite.BufferAddData(fb, vector)
         buffer_offsets.append(tflite.BufferEnd(fb))
-    node_offsets = [_operator(fb, node, codes, index) for node in nodes]
-
-    tensor_vector = _offsets(fb, tensor_offsets)
-    node_vector = _offsets(fb, node_offsets)
-    input_vector = _int32(fb, [index[name] for name in inputs])
-    output_vector = _int32(fb, [index[name] for name in outputs])
-    name = fb.CreateString("main")
-    tflite.SubGraphStart(fb)
-    tflite.SubGraphAddName(fb, name)
-    tflite.SubGraphAddTensors(fb, tensor_vector)
-    tflite.SubGraphAddInputs(fb, input_vector)
-    tflite.SubGraphAddOutputs(fb, output_vector)
-    tflite.SubGraphAddOperators(fb, node_vector)
-    subgraph_vector = _offsets(fb, [tflite.SubGraphEnd(fb)])
-
     code_offsets = []
     for code in codes:
         number = getattr(tflite.BuiltinOperator, code)
@@ -130,6 +138,35 @@ def build(
     tflite.ModelAddBuffers(fb, buffer_vector)
     fb.Finish(tflite.ModelEnd(fb), file_identifier=b"TFL3")
     return bytes(fb.Output())
+
+
+def _subgraph(
+    fb: flatbuffers.Builder, subgraph: Subgraph, codes: Sequence[str], data: list[bytes]
+) -> int:
+    """Writes a subgraph, and adds the values of its constants to `data`."""
+    index = {tensor.name: i for i, tensor in enumerate(subgraph.tensors)}
+    tensor_offsets = []
+    for tensor in subgraph.tensors:
+        number = 0
+        if tensor.values is not None:
+            number = len(data)
+            data.append(np.ascontiguousarray(tensor.values).tobytes())
+        is_variable = tensor.name in subgraph.variables
+        is_resource = tensor.name in subgraph.resources
+        tensor_offsets.append(_tensor(fb, tensor, number, is_variable, is_resource))
+    node_offsets = [_operator(fb, node, codes, index) for node in subgraph.nodes]
+    tensor_vector = _offsets(fb, tensor_offsets)
+    node_vector = _offsets(fb, node_offsets)
+    input_vector = _int32(fb, [index[name] for name in subgraph.inputs])
+    output_vector = _int32(fb, [index[name] for name in subgraph.outputs])
+    name = fb.CreateString("main")
+    tflite.SubGraphStart(fb)
+    tflite.SubGraphAddName(fb, name)
+    tflite.SubGraphAddTensors(fb, tensor_vector)
+    tflite.SubGraphAddInputs(fb, input_vector)
+    tflite.SubGraphAddOutputs(fb, output_vector)
+    tflite.SubGraphAddOperators(fb, node_vector)
+    return int(tflite.SubGraphEnd(fb))
 
 
 def _int32(fb: flatbuffers.Builder, values: Sequence[int]) -> int:
@@ -151,7 +188,9 @@ def _bytes(fb: flatbuffers.Builder, content: bytes) -> int:
     return int(fb.EndVector())
 
 
-def _tensor(fb: flatbuffers.Builder, tensor: Tensor, buffer: int) -> int:
+def _tensor(
+    fb: flatbuffers.Builder, tensor: Tensor, buffer: int, is_variable: bool, is_resource: bool
+) -> int:
     quantization = None
     if tensor.quantization is not None:
         scale = fb.CreateNumpyVector(np.asarray(tensor.quantization.scale, np.float32))
@@ -165,9 +204,11 @@ def _tensor(fb: flatbuffers.Builder, tensor: Tensor, buffer: int) -> int:
     name = fb.CreateString(tensor.name)
     tflite.TensorStart(fb)
     tflite.TensorAddShape(fb, shape)
-    tflite.TensorAddType(fb, TENSOR_TYPES[tensor.dtype])
+    number = tflite.TensorType.RESOURCE if is_resource else TENSOR_TYPES[tensor.dtype]
+    tflite.TensorAddType(fb, number)
     tflite.TensorAddBuffer(fb, buffer)
     tflite.TensorAddName(fb, name)
+    tflite.TensorAddIsVariable(fb, is_variable)
     if quantization is not None:
         tflite.TensorAddQuantization(fb, quantization)
     return int(tflite.TensorEnd(fb))
@@ -178,11 +219,16 @@ def _operator(
 ) -> int:
     inputs = _int32(fb, [index[name] if name else -1 for name in node.inputs])
     outputs = _int32(fb, [index[name] for name in node.outputs])
+    intermediates = _int32(fb, [index[name] for name in node.intermediates])
     table = OPTION_TABLES.get(node.code)
     options = None
     if table is not None and node.options is not None:
         values = {
-            key: _int32(fb, value) if isinstance(value, tuple) else value
+            key: _int32(fb, value)
+            if isinstance(value, tuple)
+            else fb.CreateString(value)
+            if isinstance(value, str)
+            else value
             for key, value in node.options.items()
         }
         getattr(tflite, f"{table}Start")(fb)
@@ -193,6 +239,8 @@ def _operator(
     tflite.OperatorAddOpcodeIndex(fb, codes.index(node.code))
     tflite.OperatorAddInputs(fb, inputs)
     tflite.OperatorAddOutputs(fb, outputs)
+    if node.intermediates:
+        tflite.OperatorAddIntermediates(fb, intermediates)
     if options is not None:
         tflite.OperatorAddBuiltinOptionsType(fb, getattr(tflite.BuiltinOptions, str(table)))
         tflite.OperatorAddBuiltinOptions(fb, options)
@@ -223,8 +271,30 @@ def from_graph(graph: Graph) -> bytes:
             names.append(name)
         if code == "SPLIT":
             names.reverse()  # the axis comes first
-        nodes.append(Node(code, tuple(names), tuple(t.name for t in bound.outputs), options))
-    return build(list(tensors.values()), nodes, graph.inputs, graph.outputs)
+        outputs = tuple(t.name for t in bound.outputs if t.name not in graph.states)
+        between = _intermediates(bound)
+        tensors |= {tensor.name: tensor for tensor in between}
+        names += [""] * (24 - len(names) if code == "UNIDIRECTIONAL_SEQUENCE_LSTM" else 0)
+        nodes.append(
+            Node(
+                code,
+                tuple(names),
+                outputs,
+                options,
+                intermediates=tuple(tensor.name for tensor in between),
+            )
+        )
+    return build(list(tensors.values()), nodes, graph.inputs, graph.outputs, graph.states)
+
+
+def _intermediates(bound: BoundOperator[Any]) -> tuple[Tensor, ...]:
+    """Returns the tensors by whose quantisation LiteRT computes an LSTM."""
+    parameters = getattr(bound.attributes, "intermediates", ())
+    types = (*(DType.INT16,) * 4, DType.INT8)
+    return tuple(
+        Tensor(f"{bound.name}_between_{i}", (), types[i], Quantization((scale,), (zero_point,)))
+        for i, (scale, zero_point) in enumerate(parameters)
+    )
 
 
 def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[str, Array]]]:
@@ -246,6 +316,11 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
         operands = [("axes", np.array(at.axes, np.int32))]
     elif code == "FULLY_CONNECTED":
         options["KeepNumDims"] = at.keep_dims
+    elif code == "SVDF":
+        options["Rank"] = at.rank
+    elif code == "UNIDIRECTIONAL_SEQUENCE_LSTM":
+        options |= {"CellClip": at.cell_clip, "ProjClip": at.projection_clip}
+        options |= {"TimeMajor": at.time_major, "FusedActivationFunction": 4}
     elif code == "PACK":
         options |= {"Axis": at.axis, "ValuesCount": len(bound.inputs)}
     elif code == "SHAPE":

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from build_tflite import from_graph
 from oracle_inputs import RUNS, draw
+from oracle_limits import TFLM, limit
 
 from uhost.ir.dtype import DType
 from uhost.ir.graph import Graph
@@ -33,7 +34,11 @@ def why_not(kind: str, example: Example) -> str:
         return str(error)
     if "hybrid" in example.tags:
         return "hybrid layers are refused"
-    return DIFFERENCES.get((kind, example.name), "") or DIFFERENCES.get((kind, ""), "")
+    return (
+        limit(TFLM, kind, example)
+        or DIFFERENCES.get((kind, example.name), "")
+        or DIFFERENCES.get((kind, ""), "")
+    )
 
 
 DIFFERENCES: dict[tuple[str, str], str] = {

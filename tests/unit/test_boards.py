@@ -130,7 +130,7 @@ def test_the_discovery_board() -> None:
     board = load_board("stm32f746")
     assert board.name == "stm32f746"
     assert board.board == "stm32f746g_disco"
-    assert str(board.target) == "cortex_m cortex-m7 [dsp, fpu] kernels: dsp, reference"
+    assert str(board.target) == "cortex_m cortex-m7 [dsp, fpu] kernels: dsp, fpu, reference"
     sectors = tuple(1024 * kib for kib in (32, 32, 32, 32, 128, 256, 256, 256))
     assert board.region("flash") == Region("flash", 0x08000000, 2**20, "flash", (), sectors)
     assert board.region("ram").end == 0x20050000

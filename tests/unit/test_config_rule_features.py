@@ -48,9 +48,9 @@ def test_a_kind_with_several_cpus_needs_one() -> None:
 @pytest.mark.parametrize(
     ("features", "kept", "libraries"),
     [
-        ("[fpu, dsp]", ("dsp", "fpu"), ("dsp", "reference")),
+        ("[fpu, dsp]", ("dsp", "fpu"), ("dsp", "fpu", "reference")),
         ("[dsp]", ("dsp",), ("dsp", "reference")),
-        ("[fpu]", ("fpu",), ("reference",)),
+        ("[fpu]", ("fpu",), ("fpu", "reference")),
         ("[]", (), ("reference",)),
     ],
 )
@@ -80,7 +80,7 @@ def test_features_are_put_in_order_and_decide_the_libraries(
             "{libraries: [dps]}",
             "there is no kernel library 'dps'",
             "libraries",
-            "did you mean 'dsp'? known: dsp, mve, reference",
+            "did you mean 'dsp'? known: dsp, fpu, mve, reference",
         ),
     ],
 )

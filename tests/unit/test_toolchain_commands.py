@@ -43,7 +43,8 @@ def script(path: Path, text: str) -> Path:
 def test_the_command_of_gcc() -> None:
     assert arm_gcc.compile_command(("gcc",), CORTEX_M7, "firmware/hal/steps.c", INCLUDES) == (
         *("gcc", "-mcpu=cortex-m7", "-mthumb", "-mfpu=fpv5-sp-d16", "-mfloat-abi=hard"),
-        *("-std=c11", "-O2", "-g", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror"),
+        *("-std=c11", "-O2", "-g", "-ffp-contract=off"),
+        *("-Wall", "-Wextra", "-Wdouble-promotion", "-Werror"),
         *("-ffunction-sections", "-fdata-sections", "-fno-common", "-fno-schedule-insns"),
         *("-I.", "-Ifirmware"),
         *("-c", "firmware/hal/steps.c", "-o", "obj/firmware/hal/steps.c.o"),
@@ -59,7 +60,8 @@ def test_the_command_of_zig() -> None:
     assert zig.compile_command(("zig", "cc"), CORTEX_M7, "model.c", INCLUDES) == (
         *("zig", "cc", "-target", "thumb-freestanding-eabihf"),
         "-mcpu=cortex_m7+fp_armv8d16sp",
-        *("-std=c11", "-O2", "-g", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror"),
+        *("-std=c11", "-O2", "-g", "-ffp-contract=off"),
+        *("-Wall", "-Wextra", "-Wdouble-promotion", "-Werror"),
         *("-ffunction-sections", "-fdata-sections", "-fno-common"),
         *("-fno-sanitize=undefined", "-fomit-frame-pointer"),
         *("-fno-unwind-tables", "-fno-asynchronous-unwind-tables"),
@@ -75,7 +77,8 @@ def test_the_command_of_zig() -> None:
 
 def test_the_command_of_the_host_compiler() -> None:
     assert host_cc.compile_command(("cc",), "model.c", INCLUDES) == (
-        *("cc", "-std=c11", "-O2", "-g", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror"),
+        *("cc", "-std=c11", "-O2", "-g", "-ffp-contract=off"),
+        *("-Wall", "-Wextra", "-Wdouble-promotion", "-Werror"),
         *("-ffunction-sections", "-fdata-sections", "-fno-common"),
         *("-I.", "-Ifirmware", "-c", "model.c", "-o", "obj/model.c.o"),
     )

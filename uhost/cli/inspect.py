@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from uhost.cli._console import show
+from uhost.cli._console import note, show, terminal_width
 from uhost.cli._options import board_option, json_option, model_argument, project_option
 from uhost.cli._settings import Configured, Settings
+from uhost.cli._variants import variant_records, variant_tables
 from uhost.cli._work import configured, loaded, names_board, refuse_to_build, stored_path
-from uhost.errors import UnsupportedOperatorError
+from uhost.errors import ConfigError, UnsupportedOperatorError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -27,23 +29,49 @@ if TYPE_CHECKING:
 @model_argument
 @board_option
 @project_option
+@click.option(
+    "--variants",
+    is_flag=True,
+    help="With a board: every kernel that each operator can have, what it takes, and why it "
+    "was not taken.",
+)
+@click.option("--memory", is_flag=True, help="Draw who lives where in the arena, and when.")
+@click.option(
+    "-o",
+    "output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="With --memory, the picture as SVG.",
+)
 @json_option
-def command(settings: Settings, project: Path | None, as_json: bool) -> None:
+def command(
+    settings: Settings,
+    project: Path | None,
+    variants: bool,
+    memory: bool,
+    output: Path | None,
+    as_json: bool,
+) -> None:
     """Show MODEL's operators, shapes, MACs, weights and quantisation.
 
     Without MODEL, those of the project file, else the bundled one. With a board, from --board
     or the project file, after the passes: the target and the kernel that each operator gets,
     why others were passed over, and the memory plan. The model need not fit the board. A
     model with operators that uhost lacks is shown as its file has it, with the reason for
-    each of them (exit code 3).
+    each of them (exit code 3). With --memory, the arena over the schedule instead.
 
-    Example: uhost inspect kws.tflite --board stm32f746
+    Example: uhost inspect kws.tflite --board stm32f746 --variants
     """
     from uhost.report.records import results_json
 
     paths = _paths(settings, project)
+    if output is not None and not memory:
+        raise ConfigError("-o is for the picture of --memory", fix="add --memory")
+    if memory:
+        _show_memory(_lowered(paths, settings, project), output, as_json)
+        return
     try:
-        records = _stored(settings) or _loaded(paths, settings, project)
+        records = _stored(settings, variants) or _loaded(paths, settings, project, variants)
     except UnsupportedOperatorError as error:
         if as_json:
             click.echo(results_json([_unsupported(paths, error)]))
@@ -65,7 +93,7 @@ def _paths(settings: Settings, project: Path | None) -> dict[str, str]:
     return given or project_models(settings, project)
 
 
-def _stored(settings: Settings) -> list[dict[str, Any]]:
+def _stored(settings: Settings, variants: bool) -> list[dict[str, Any]]:
     """Returns a record per model of a build folder or library; nothing where files are given."""
     from uhost import driver
 
@@ -76,13 +104,13 @@ def _stored(settings: Settings) -> list[dict[str, Any]]:
     compiled = driver.compiled_in(path, settings.get(("board",), (None, ""))[0])
     title = str(settings.get(("board",), (compiled.board.name, ""))[0])
     return [
-        _placed(one.lowered, len(one.source.content), title, compiled.config)
+        _placed(one.lowered, len(one.source.content), title, compiled.config, variants)
         for one in compiled.models
     ]
 
 
 def _loaded(
-    paths: dict[str, str], settings: Settings, project: Path | None
+    paths: dict[str, str], settings: Settings, project: Path | None, variants: bool
 ) -> list[dict[str, Any]]:
     """Returns a record per model: as its file has it, or on a board as it is after the passes."""
     from uhost import driver
@@ -90,18 +118,62 @@ def _loaded(
     resolved = configured(settings, project) if names_board(settings, project) else None
     sources = loaded([f"{name}={path}" for name, path in paths.items()])
     if resolved is None:
+        if variants:
+            raise ConfigError("--variants is about a board's kernels", fix="add --board NAME")
         return [_record(one.graph, len(one.content)) for one in sources]
     graphs = [one.graph for one in sources]
     lowered = driver.lower_models(graphs, resolved.config, resolved.context)
     title = str(settings.get(("board",), (resolved.board.name, ""))[0])
     return [
-        _placed(one, len(source.content), title, resolved.config)
+        _placed(one, len(source.content), title, resolved.config, variants)
         for one, source in zip(lowered, sources, strict=True)
     ]
 
 
+def _lowered(paths: dict[str, str], settings: Settings, project: Path | None) -> Sequence[Lowered]:
+    """Returns the models as they are on a board."""
+    from uhost import driver
+
+    path = stored_path(settings)
+    if path is not None:
+        refuse_to_build(settings, path, "inspect")
+        compiled = driver.compiled_in(path, settings.get(("board",), (None, ""))[0])
+        return [one.lowered for one in compiled.models]
+    if not names_board(settings, project):
+        raise ConfigError("a memory plan is made for a board", fix="add --board")
+    resolved = configured(settings, project)
+    sources = loaded([f"{name}={path}" for name, path in paths.items()])
+    return driver.lower_models([one.graph for one in sources], resolved.config, resolved.context)
+
+
+def _show_memory(models: Sequence[Lowered], output: Path | None, as_json: bool) -> None:
+    """Draws the arena of each model; `output` takes the picture of the only one."""
+    from uhost.report import memory
+    from uhost.report.records import results_json
+
+    records = [{"model": one.graph.name} | memory.memory_record(one) for one in models]
+    if output is not None:
+        if len(records) > 1:
+            raise ConfigError("one file takes the picture of one model", fix="name one MODEL")
+        output.write_text(memory.svg(records[0]))
+    if as_json:
+        click.echo(results_json(records))
+        return
+    for record in records:
+        show(
+            f"{record['model']}, bytes of the arena over the steps\n",
+            memory.draw(record, terminal_width()),
+            "",
+            memory.peak_line(record),
+            "",
+            memory.legend(record),
+        )
+    if output is not None:
+        note(f"The picture is in {output}.")
+
+
 def _placed(
-    lowered: Lowered, file_bytes: int, board: str, config: CompilationConfig
+    lowered: Lowered, file_bytes: int, board: str, config: CompilationConfig, variants: bool
 ) -> dict[str, Any]:
     """Returns the record of a model on a board."""
     from uhost.kernels._partition import asked
@@ -112,6 +184,8 @@ def _placed(
         "order": [{"target": t.kind, "libraries": t.libraries} for t in asked(config.targets)],
     }
     _add_placement(record, lowered)
+    if variants:
+        record["variants"] = variant_records(lowered)
     return record
 
 
@@ -233,11 +307,14 @@ def _show(record: dict[str, Any]) -> None:
         for port in record[what]:
             ports.add_row(what[:-1], port["name"], _text(port), _quantization(port))
     show(ports, "", _operators(record))
-    if "board" in record:
+    if "variants" in record:
+        show("", *variant_tables(record["variants"]))
+    elif "board" in record:
         order = (f"{one['target']} ({', '.join(one['libraries'])})" for one in record["order"])
         show(
             "",
-            f"Asked in order: {', '.join(order)}. The first that takes an operator gets it.",
+            f"Asked in order: {', '.join(order)}. The first target that takes an operator gets it, "
+            "there the kernel that is best for the whole; --variants shows all.",
             *_passed_over(record),
             "",
             f"Arena {kib(record['arena_bytes'])}, lower bound "

@@ -45,6 +45,7 @@ class SourceOperator:
     outputs: tuple[int, ...]
     options: Any
     place: str
+    intermediates: tuple[int, ...] = ()
 
     def node(self, tensor: Callable[[int, str], Declared]) -> Node:
         """Returns the operator with `tensor` applied to its indices; input -1 is absent."""
@@ -55,6 +56,9 @@ class SourceOperator:
             tuple(tensor(i, self.place) for i in self.outputs),
             self.options,
             self.place,
+            declared_intermediates=tuple(
+                tensor(i, self.place) if i != -1 else None for i in self.intermediates
+            ),
         )
 
 
@@ -73,6 +77,17 @@ def called_subgraphs(source: SourceOperator) -> tuple[int, ...]:
 def initial_subgraph(source: SourceOperator) -> int:
     """Returns the subgraph that a CALL_ONCE calls."""
     return called_subgraphs(source)[0]
+
+
+def refuse_call_once(sources: Sequence[SourceOperator]) -> None:
+    """Raises `UnsupportedOperatorError` where a subgraph that is called calls one once."""
+    for source in sources:
+        if source.name == CALL_ONCE:
+            raise UnsupportedOperatorError(
+                "CALL_ONCE stands in a subgraph that is called itself",
+                where=source.place,
+                fix="export the model again: the converter puts CALL_ONCE into the model",
+            )
 
 
 class Variables:

@@ -72,5 +72,5 @@ TARGET = TargetKind(
             clang=("-target", _HARD_ABI, "-mcpu=cortex_m55+mve+fp_armv8d16"),
         ),
     },
-    libraries={"mve": "mve", "dsp": "dsp"},
+    libraries={"mve": "mve", "dsp": "dsp", "fpu": "fpu"},
 )

@@ -25,7 +25,8 @@ ELF = "firmware.elf"
 LINKER_SCRIPT = "firmware/memory.ld"
 TIMEOUT_S = 600
 
-WARNINGS = ("-Wall", "-Wextra", "-Werror")
+# A float that becomes a double by accident calls the soft-float library on most boards.
+WARNINGS = ("-Wall", "-Wextra", "-Wdouble-promotion", "-Werror")
 # Floats are rounded after every operation, as the reference does: no contraction to FMA.
 CODE = ("-std=c11", "-O2", "-g", "-ffp-contract=off")
 # Debug sections hold the build folder's path; without them, same input gives same bytes.

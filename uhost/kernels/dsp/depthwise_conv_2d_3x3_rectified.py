@@ -23,6 +23,7 @@ from uhost.kernels.dsp._lines import (
     needed_elements,
     why_not_lines,
 )
+from uhost.kernels.dsp._lines_cost import rectified_cost
 from uhost.numerics.requantization import RectifiedForm
 from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes
 
@@ -168,4 +169,4 @@ def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel("depthwise_conv_2d", _supports, _lower, features=("dsp",))
+KERNEL = Kernel("depthwise_conv_2d", _supports, _lower, features=("dsp",), cost=rectified_cost)

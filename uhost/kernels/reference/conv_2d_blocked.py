@@ -30,7 +30,9 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
         bound,
         "conv_2d_blocked",
         at.activation,
-        window_values(x.shape[0], channels_in, channels_out, rows, columns) | blocks,
+        window_values(x.shape[0], channels_in, channels_out, rows, columns)
+        | blocks
+        | {"element": "int8_t", "blank": x.zero_point},
         ("columns", blocks["pixel_block"] * blocks["depth"]),
     )
 

@@ -1,0 +1,33 @@
+"""DEPTHWISE_CONV_2D of float32 by blocks of channels; taps outside of the image are left out."""
+
+from __future__ import annotations
+
+from uhost.ir.graph import BoundOperator
+from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.fpu._blocks import channel_block, layer_call, why_not_float
+from uhost.kernels.reference._window import window_values
+from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes, window_axes
+
+MOST_CHANNELS = 8
+"""Of a block; the code of a block is spelled out."""
+
+
+def _supports(bound: BoundOperator[DepthwiseConv2DAttributes]) -> str:
+    reason = why_not_float(bound)
+    if reason:
+        return reason
+    inputs, outputs = bound.input(0).shape[3], bound.input(1).shape[3]
+    return "" if inputs in (1, outputs) else "several outputs for each of several channels"
+
+
+def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
+    x, weights = bound.input(0), bound.input(1).constant()
+    channels_out = weights.shape[3]
+    values = window_values(x.shape[0], x.shape[3], channels_out, *window_axes(bound)) | {
+        "operation": "depthwise",
+        "channel_block": channel_block(channels_out, MOST_CHANNELS),
+    }
+    return layer_call(bound, "depthwise_conv_2d", bound.attributes.activation, values, weights)
+
+
+KERNEL = Kernel("depthwise_conv_2d", _supports, _lower, features=("fpu",))

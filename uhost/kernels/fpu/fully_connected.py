@@ -1,0 +1,19 @@
+"""FULLY_CONNECTED of float32 by blocks of rows and channels."""
+
+from __future__ import annotations
+
+from uhost.ir.graph import BoundOperator
+from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.fpu._blocks import block_values, layer_call, packed, why_not_float
+from uhost.ops.fully_connected import FullyConnectedAttributes
+
+
+def _lower(bound: BoundOperator[FullyConnectedAttributes]) -> KernelCall:
+    weights = bound.input(1).constant()
+    outputs, inputs = weights.shape
+    values = block_values(bound.input(0).elements // inputs, inputs, outputs)
+    filters = packed(weights, values["channel_block"])
+    return layer_call(bound, "product", bound.attributes.activation, values, filters)
+
+
+KERNEL = Kernel("fully_connected", why_not_float, _lower, features=("fpu",))

@@ -1,0 +1,16 @@
+"""MAX_POOL_2D of float32 by blocks of channels."""
+
+from __future__ import annotations
+
+from uhost.ir.graph import BoundOperator
+from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.fpu._blocks import why_not_float
+from uhost.kernels.fpu._pool import pool_call
+from uhost.ops._pooling import PoolAttributes
+
+
+def _lower(bound: BoundOperator[PoolAttributes]) -> KernelCall:
+    return pool_call(bound, "max_pool_2d", "maximum")
+
+
+KERNEL = Kernel("max_pool_2d", why_not_float, _lower, features=("fpu",))
