@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import oracle_limits_movement as movement
+
 from uhost.ops._op import Example
 
 Limits = Mapping[tuple[str, str], str]
@@ -13,6 +15,7 @@ _NO_TYPE = "refused at run time"
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 
 TFLM: Limits = {
+    **movement.TFLM,
     ("sub", "int64"): _NO_TYPE,
     ("select", ""): _ABSENT,
     ("select_v2", "int32"): _NO_TYPE,
@@ -22,6 +25,7 @@ TFLM: Limits = {
     **{(kind, "int8_scale_above_1"): "the program ends" for kind in _COMPARISONS},
 }
 LITERT: Limits = {
+    **movement.LITERT,
     ("squared_difference", "int16"): _NO_TYPE,
     **{
         (kind, name): "raw numbers of different scales are compared"

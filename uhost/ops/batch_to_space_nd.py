@@ -63,9 +63,7 @@ def _examples() -> Iterable[Example]:
         yield moved("batch_to_space_nd", str(dtype), two, (4, 2, 3, 3), (1, 4, 6, 3), dtype)
     yield case("int8_batches", (4, 2, 2, 1), BlockAttributes((1, 2), (0, 0), (0, 0)), (2, 2, 4, 1))
     yield case("int8_line", (3, 3, 4), BlockAttributes((3,), (2,), (1,)), (1, 6, 4))
-    yield case(
-        "int8_cropped", (6, 2, 2, 2), BlockAttributes((2, 3), (1, 0), (0, 2)), (1, 3, 4, 2)
-    )
+    yield case("int8_cropped", (6, 2, 2, 2), BlockAttributes((2, 3), (1, 0), (0, 2)), (1, 3, 4, 2))
     yield case("int8_pixel", (6, 1, 1, 1), BlockAttributes((2, 3), (1, 1), (0, 1)), (1, 1, 1, 1))
 
 

@@ -35,12 +35,9 @@ def nearest(at: ResizeAttributes, axis: int, size: int) -> NDArray[np.int64]:
     if at.half_pixel_centers:
         places = places + np.float32(0.5)
     places = places * scale
-    if at.align_corners:
-        # To nearest, halves away from zero; the sum is exact in double.
-        rounded = np.floor(places.astype(np.float64) + 0.5)
-    else:
-        rounded = np.floor(places)
-    return np.clip(rounded.astype(np.int64), 0, size - 1)
+    # To nearest, halves away from zero: the sum is exact in double.
+    added = 0.5 if at.align_corners else 0.0
+    return np.clip(np.floor(places.astype(np.float64) + added).astype(np.int64), 0, size - 1)
 
 
 def _infer(bound: BoundOperator[ResizeAttributes]) -> Sequence[tuple[tuple[int, ...], DType]]:
