@@ -7,23 +7,27 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import flatbuffers
 import numpy as np
 import tflite
 from build_movement import FOLDED, TABLES, VERSIONS
+from flatbuffers import flexbuffers
 
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator, Graph
 from uhost.ir.tensor import Array, Quantization, Tensor
+from uhost.ops._op import OPERATORS
 
 TENSOR_TYPES = {
     DType.FLOAT32: tflite.TensorType.FLOAT32,
     DType.INT32: tflite.TensorType.INT32,
     DType.UINT8: tflite.TensorType.UINT8,
     DType.INT64: tflite.TensorType.INT64,
+    DType.UINT32: tflite.TensorType.UINT32,
+    DType.UINT64: tflite.TensorType.UINT64,
     DType.BOOL: tflite.TensorType.BOOL,
     DType.INT16: tflite.TensorType.INT16,
     DType.INT8: tflite.TensorType.INT8,
@@ -66,6 +70,7 @@ OPTION_TABLES = {
     "WHILE": "WhileOptions",
     "UNIDIRECTIONAL_SEQUENCE_LSTM": "UnidirectionalSequenceLSTMOptions",
 }
+CUSTOM = "CUSTOM:"
 OPERATOR_VERSIONS = {"DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 4, "CONV_2D": 3, "QUANTIZE": 2}
 OPERATOR_VERSIONS |= VERSIONS
 
@@ -125,12 +130,16 @@ def build_file(subgraphs: Sequence[Subgraph]) -> bytes:
         buffer_offsets.append(tflite.BufferEnd(fb))
     code_offsets = []
     for code in codes:
-        number = getattr(tflite.BuiltinOperator, code)
+        is_custom = code.startswith(CUSTOM)
+        name = fb.CreateString(code.removeprefix(CUSTOM)) if is_custom else 0
+        number = getattr(tflite.BuiltinOperator, "CUSTOM" if is_custom else code)
         version = max(n.version or OPERATOR_VERSIONS.get(code, 1) for n in nodes if n.code == code)
         tflite.OperatorCodeStart(fb)
         tflite.OperatorCodeAddDeprecatedBuiltinCode(fb, min(number, 127))
         tflite.OperatorCodeAddBuiltinCode(fb, number)
         tflite.OperatorCodeAddVersion(fb, version)
+        if is_custom:
+            tflite.OperatorCodeAddCustomCode(fb, name)
         code_offsets.append(tflite.OperatorCodeEnd(fb))
     code_vector = _offsets(fb, code_offsets)
     buffer_vector = _offsets(fb, buffer_offsets)
@@ -238,12 +247,17 @@ def _operator(
         for key, value in values.items():
             getattr(tflite, f"{table}Add{key}")(fb, value)
         options = getattr(tflite, f"{table}End")(fb)
+    custom = None
+    if node.code.startswith(CUSTOM):
+        custom = _bytes(fb, bytes(flexbuffers.Dumps(dict(node.options or {}))))
     tflite.OperatorStart(fb)
     tflite.OperatorAddOpcodeIndex(fb, codes.index(node.code))
     tflite.OperatorAddInputs(fb, inputs)
     tflite.OperatorAddOutputs(fb, outputs)
     if node.intermediates:
         tflite.OperatorAddIntermediates(fb, intermediates)
+    if custom is not None:
+        tflite.OperatorAddCustomOptions(fb, custom)
     if options is not None:
         tflite.OperatorAddBuiltinOptionsType(fb, getattr(tflite.BuiltinOptions, str(table)))
         tflite.OperatorAddBuiltinOptions(fb, options)
@@ -262,6 +276,10 @@ def from_graph(graph: Graph) -> bytes:
     for bound in graph.bound_operators():
         names = [t.name if t is not None else "" for t in bound.inputs]
         code, options, operands = _node(bound)
+        if code.startswith(CUSTOM):  # its states are its own, and in no file
+            names = [name for name in names if name not in graph.states]
+            for name in graph.states:
+                tensors.pop(name, None)
         if code == "TRANSPOSE_CONV":
             shape = f"{bound.name}_shape"
             tensors[shape] = _shape(shape, bound.output)
@@ -287,7 +305,13 @@ def from_graph(graph: Graph) -> bytes:
                 intermediates=tuple(tensor.name for tensor in between),
             )
         )
-    return build(list(tensors.values()), nodes, graph.inputs, graph.outputs, graph.states)
+    return build(
+        list(tensors.values()),
+        nodes,
+        graph.inputs,
+        graph.outputs,
+        graph.states.keys() & tensors.keys(),
+    )
 
 
 def _intermediates(bound: BoundOperator[Any]) -> tuple[Tensor, ...]:
@@ -307,6 +331,8 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
         raise ValueError(f"{bound.name} is uint8 in its file")
     if bound.kind in FOLDED:
         return FOLDED[bound.kind](bound)
+    if bound.kind.startswith("signal_"):
+        return _signal(bound)
     code = bound.kind.upper()
     options: dict[str, Any] = {}
     operands: list[tuple[str, Array]] = []
@@ -357,6 +383,15 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
         options |= {"StrideH": at.stride[0], "StrideW": at.stride[1]}
         options["Padding"] = _transposed_padding(bound)
     return code, options, operands
+
+
+def _signal(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[str, Array]]]:
+    """Returns name and options of an operator of TFLite Micro's signal library."""
+    (code,) = OPERATORS[bound.kind].importers["tflite"]
+    options = asdict(bound.attributes)
+    if bound.kind in ("signal_rfft", "signal_irfft", "signal_overlap_add"):
+        options["T"] = TENSOR_TYPES[bound.input(0).dtype]
+    return code, options, []
 
 
 def _transposed_padding(bound: BoundOperator[Any]) -> int:

@@ -117,6 +117,13 @@ def test_a_ram_limit_exchanges_scratch_at_the_peak(shared_models: Path) -> None:
     assert reasons[free.selections[peak].name].endswith(" B of RAM are missing at its step")
 
 
+def test_visual_wake_words_fits_42_kib_of_ram(shared_models: Path) -> None:
+    stack_bytes = 512
+    fits = lowered(shared_models, VWW, ram_limit_bytes=42 * 1024 - stack_bytes)
+    [peak] = [n for n, s in fits.selections.items() if s.name.endswith("_rectified_narrow")]
+    assert fits.graph.operators[fits.plan.peak_step()].name == peak
+
+
 def test_a_limit_that_cannot_be_met_is_told(shared_models: Path) -> None:
     with pytest.raises(OutOfMemoryError) as caught:
         compiled(shared_models, KWS, flash_limit_bytes=20_000)
@@ -160,3 +167,19 @@ def test_compiling_stays_quick(shared_models: Path) -> None:
         before = time.process_time()
         driver.compile_models(sources, BOARD)
         assert time.process_time() - before < 3, name
+
+
+RAM_KIB = {KWS: 12, VWW: 42, IC: 38, AD: 2.4}
+"""Most RAM of each model, arena and stack, where little of it is aimed at."""
+
+
+@pytest.mark.needs("arm_gcc")
+@pytest.mark.parametrize("name", [KWS, VWW, IC, AD])
+def test_little_ram_costs_few_instructions(shared_models: Path, name: str) -> None:
+    fast = measured(shared_models, name, built(shared_models, name))
+    small = measured(shared_models, name, built(shared_models, name, optimize="ram"))
+    assert small.model_ram_bytes is not None
+    assert small.model_ram_bytes <= RAM_KIB[name] * 1024
+    assert small.instructions is not None
+    assert fast.instructions is not None
+    assert small.instructions <= 1.3 * fast.instructions

@@ -60,6 +60,13 @@ def _strip_windows_bytes(outputs: int, along: int, unrolled: int) -> int:
     return 176 + 18 * (pairs > unrolled) + pair * min(pairs, unrolled) + 54 * (outputs % 2)
 
 
+def _filling(words: int) -> Work:
+    """Returns the work of filling a line of four channels; GCC spells out up to three words."""
+    if words <= 3:
+        return (Work(store=words) + Work(alu=4) * (words - 2)) * 4
+    return (_WORD * words + Work(alu=3, branch=1)) * 4
+
+
 def rectified_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
     """Returns the cost of `depthwise_conv_2d_3x3_rectified`."""
     values = call.values
@@ -74,16 +81,18 @@ def rectified_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
     groups, rest = -(-channels // 4), channels % 4
     work = _SAVED + _WORD * values["plane_bytes"]
     several = values["strip_lines"] < rows
+    before = values["before"][0]
+    # GCC spells out the loop over lines of two words.
+    slot_alu = 9 + 3 * (before > 0) - 6 * (values["pitch_words"] == 2)
     for first in range(0, rows, values["strip_lines"]):
         lines = min(values["strip_lines"], rows - first)
         if several:
             for slot in range(values["slots"]):
-                y = first * across + slot - values["before"][0]
+                y = first * across + slot - before
                 if 0 <= y < values["lines"]:
-                    work += (split + Work(alu=9, branch=3, load=1)) * groups
+                    work += (split + Work(alu=slot_alu, branch=3, load=1)) * groups
                 else:
-                    fill = (_WORD * values["pitch_words"] + Work(alu=3, branch=1)) * 4
-                    work += (fill + Work(alu=8, branch=3)) * groups
+                    work += (_filling(values["pitch_words"]) + Work(alu=11, branch=3)) * groups
         else:
             work += (split + Work(alu=6, branch=2)) * (values["used_lines"] * groups)
         windows = strip_windows(lines, 4, outputs, along, unrolled) * (channels // 4)
@@ -97,7 +106,10 @@ def rectified_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
         routine: _strip_windows_bytes(outputs, along, unrolled),
         "dsp_split": SPLIT_BYTES,
     }
-    code = 116 + 40 * (rest > 0) + 120 * several + 16 * values["clamped"]
+    code = 116 + 40 * (rest > 0) + 16 * values["clamped"]
+    if several:
+        below = (rows - 1) * across + 3 - before > values["lines"]
+        code += 54 + 36 * (before > 0) + 32 * below - 38 * (channels <= 4)
     return Cost(work + clamp, code, shared)
 
 
