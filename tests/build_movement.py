@@ -10,6 +10,7 @@ import tflite
 
 from uhost.ir.graph import BoundOperator
 from uhost.ir.tensor import Array
+from uhost.ops.tile import is_broadcast
 
 Folded: TypeAlias = tuple[str, dict[str, Any], list[tuple[str, Array]]]
 """Builtin name, options, and the operands that importing folds into attributes, by role."""
@@ -70,7 +71,7 @@ def _resize(bound: BoundOperator[Any]) -> Folded:
 
 def _tile(bound: BoundOperator[Any]) -> Folded:
     multiples = bound.attributes.multiples
-    if len(multiples) != len(bound.input(0).shape):
+    if is_broadcast(bound):
         return "BROADCAST_TO", {}, [("shape", ints(bound.output.shape))]
     return "TILE", {}, [("multiples", ints(multiples))]
 

@@ -331,8 +331,8 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
         raise ValueError(f"{bound.name} is uint8 in its file")
     if bound.kind in FOLDED:
         return FOLDED[bound.kind](bound)
-    if bound.kind.startswith("signal_"):
-        return _signal(bound)
+    if any(name.startswith(CUSTOM) for name in OPERATORS[bound.kind].importers["tflite"]):
+        return _custom(bound)
     code = bound.kind.upper()
     options: dict[str, Any] = {}
     operands: list[tuple[str, Array]] = []
@@ -385,8 +385,8 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
     return code, options, operands
 
 
-def _signal(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[str, Array]]]:
-    """Returns name and options of an operator of TFLite Micro's signal library."""
+def _custom(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[str, Array]]]:
+    """Returns name and options of a custom operator whose options are its attributes."""
     (code,) = OPERATORS[bound.kind].importers["tflite"]
     options = asdict(bound.attributes)
     if bound.kind in ("signal_rfft", "signal_irfft", "signal_overlap_add"):

@@ -15,7 +15,7 @@ def _types(kinds: Iterable[str], types: Iterable[str]) -> Limits:
 
 
 _ALL = ("float32", "int8", "int16", "int32", "int64", "uint8", "bool")
-_REPEATED = ("int8_whole", "int8_inner", "int8_last", "int8_once")
+_REPEATED = ("int8_whole", "int8_inner")
 _UNSET = "pads with a number that is never set"
 _PADDED = ("int8_line", "int8_padded", "int8_zero_point")
 _BLOCKS = ("space_to_batch_nd", "batch_to_space_nd", "space_to_depth", "depth_to_space")

@@ -122,7 +122,7 @@ class _GraphUnderWay:
     def add(self, node: Node, importers: _Importers) -> None:
         """Adds the operator for a node; raises `UnsupportedNodeError` where there is none."""
         if node.operator not in importers:
-            raise UnsupportedNodeError("there is no such operator in uhost")
+            raise UnsupportedNodeError(why_absent(node.operator))
         kind, importer = importers[node.operator]
         node = self._with_shapes(node)
         for role, tensors in ("input", node.declared_inputs), ("output", node.declared_outputs):

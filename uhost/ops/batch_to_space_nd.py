@@ -12,7 +12,7 @@ from uhost.ir.graph import BoundOperator
 from uhost.ir.tensor import Array
 from uhost.ops._block import BlockAttributes, blocks_fit, from_batches, import_blocks
 from uhost.ops._movement import ANY_TYPE, misfit, moved, require_moved
-from uhost.ops._op import Example, Imported, OperatorKind, SourceNode
+from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, reads
 
 
 def _infer(bound: BoundOperator[BlockAttributes]) -> Sequence[tuple[tuple[int, ...], DType]]:
@@ -75,4 +75,5 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"BATCH_TO_SPACE_ND": _import_tflite}},
     examples=_examples,
     takes_uint8=True,
+    by_litert=reads(DType.UINT8, DType.INT16, DType.INT32, DType.INT64, DType.BOOL),
 )

@@ -53,6 +53,9 @@ def _import_tflite(node: SourceNode) -> Imported:
     return Imported(CastAttributes(), check_counts(node, 1))
 
 
+_BEYOND_TFLM = (DType.UINT8, DType.INT64, DType.UINT64)
+
+
 def _is_copy(bound: BoundOperator[CastAttributes]) -> bool:
     return bound.input(0).dtype is bound.output.dtype
 
@@ -74,4 +77,5 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"CAST": _import_tflite}},
     examples=_examples,
     is_copy=_is_copy,
+    by_litert=lambda bound: not {bound.input(0).dtype, bound.output.dtype}.isdisjoint(_BEYOND_TFLM),
 )

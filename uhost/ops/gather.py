@@ -106,6 +106,12 @@ def _examples() -> Iterable[Example]:
     yield case("int8_constant_batches", (2, 4), np.array([[1, 0], [3, 3]]), 1, 1)
 
 
+def _by_litert(bound: BoundOperator[GatherAttributes]) -> bool:
+    """TFLite Micro has two types, and int32 indices only."""
+    known = (DType.FLOAT32, DType.INT8)
+    return bound.input(0).dtype not in known or bound.input(1).dtype is not DType.INT32
+
+
 OPERATOR = OperatorKind(
     name="gather",
     attributes=GatherAttributes,
@@ -114,5 +120,6 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"GATHER": _import_tflite}},
     examples=_examples,
     takes_uint8=True,
+    by_litert=_by_litert,
     operands=lambda bound: [bound.input(0)],
 )

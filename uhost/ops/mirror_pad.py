@@ -12,7 +12,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import Attributes, BoundOperator
 from uhost.ir.tensor import Array
 from uhost.ops._movement import ANY_TYPE, misfit, moved, require_moved
-from uhost.ops._op import Example, Imported, OperatorKind, SourceNode
+from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, reads
 from uhost.ops._tflite import check_counts, constant_integers, malformed, options_table
 
 
@@ -99,5 +99,6 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"MIRROR_PAD": _import_tflite}},
     examples=_examples,
     takes_uint8=True,
+    by_litert=reads(DType.UINT8, DType.INT16, DType.INT32, DType.INT64, DType.BOOL),
     is_copy=lambda bound: not any((*bound.attributes.before, *bound.attributes.after)),
 )

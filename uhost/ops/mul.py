@@ -19,7 +19,7 @@ from uhost.numerics.fixed_point import (
 from uhost.ops._activation import clamp_float, tflite_activation
 from uhost.ops._checks import require, require_dtype, require_quantized, require_same_dtype
 from uhost.ops._examples import quantized, real
-from uhost.ops._op import Activation, Example, Imported, OperatorKind, SourceNode, single
+from uhost.ops._op import Activation, Example, Imported, OperatorKind, SourceNode, reads, single
 from uhost.ops._tflite import check_counts, options_table
 
 WHOLE = (DType.INT32, DType.INT64)
@@ -173,4 +173,5 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"MUL": _import_tflite}},
     examples=_examples,
     is_channelwise=lambda bound: bound.input(0).shape == bound.input(1).shape,
+    by_litert=reads(DType.INT64),
 )

@@ -14,7 +14,7 @@ from uhost.ir.graph import BoundOperator
 from uhost.ir.tensor import Array
 from uhost.ops._checks import require_dtype
 from uhost.ops._movement import moved, require_moved
-from uhost.ops._op import Example, Imported, OperatorKind, SourceNode
+from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, reads
 from uhost.ops._resize import (
     ResizeAttributes,
     import_resize,
@@ -124,4 +124,5 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"RESIZE_BILINEAR": _import_tflite}},
     examples=_examples,
+    by_litert=reads(DType.INT16),
 )

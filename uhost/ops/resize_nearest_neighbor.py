@@ -11,7 +11,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.ir.tensor import Array
 from uhost.ops._movement import ANY_TYPE, moved, require_moved
-from uhost.ops._op import Example, Imported, OperatorKind, SourceNode
+from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, reads
 from uhost.ops._resize import (
     ResizeAttributes,
     import_resize,
@@ -83,5 +83,6 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"RESIZE_NEAREST_NEIGHBOR": _import_tflite}},
     examples=_examples,
     takes_uint8=True,
+    by_litert=reads(DType.UINT8, DType.INT32, DType.INT64, DType.BOOL),
     is_copy=lambda bound: bound.attributes.size == bound.input(0).shape[1:3],
 )

@@ -13,7 +13,7 @@ from uhost.ir.tensor import Array, Tensor
 from uhost.ops._block import BlockAttributes, blocks_fit, import_blocks, to_batches
 from uhost.ops._examples import quantized
 from uhost.ops._movement import ANY_TYPE, misfit, moved, require_moved
-from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, single
+from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, reads, single
 
 
 def padding_value(output: Tensor) -> int:
@@ -94,4 +94,5 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"SPACE_TO_BATCH_ND": _import_tflite}},
     examples=_examples,
     takes_uint8=True,
+    by_litert=reads(DType.UINT8, DType.INT16, DType.INT32, DType.INT64, DType.BOOL),
 )

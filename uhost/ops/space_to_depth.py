@@ -9,7 +9,7 @@ from uhost.ir.graph import BoundOperator
 from uhost.ir.tensor import Array
 from uhost.ops._depth import DepthAttributes, as_depth
 from uhost.ops._movement import ANY_TYPE, misfit, moved, require_moved
-from uhost.ops._op import Example, Imported, OperatorKind, SourceNode
+from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, reads
 from uhost.ops._tflite import check_counts, malformed, options_table
 
 
@@ -69,5 +69,6 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"SPACE_TO_DEPTH": _import_tflite}},
     examples=_examples,
     takes_uint8=True,
+    by_litert=reads(DType.UINT8, DType.INT16, DType.INT32, DType.INT64, DType.BOOL),
     is_copy=lambda bound: bound.attributes.block == 1,
 )

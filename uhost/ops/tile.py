@@ -86,6 +86,13 @@ def _examples() -> Iterable[Example]:
     yield case("int8_once", (3, 2), (1, 1), DType.INT8)
 
 
+def is_broadcast(bound: BoundOperator[TileAttributes]) -> bool:
+    """True if only axes of size 1 are repeated."""
+    multiples = bound.attributes.multiples
+    shape = padded_shape(bound.input(0).shape, len(multiples))
+    return all(1 in pair for pair in zip(shape, multiples, strict=True))
+
+
 OPERATOR = OperatorKind(
     name="tile",
     attributes=TileAttributes,
@@ -94,5 +101,6 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"TILE": _import_tile, "BROADCAST_TO": _import_broadcast_to}},
     examples=_examples,
     takes_uint8=True,
+    by_litert=lambda bound: not is_broadcast(bound),
     is_copy=lambda bound: all(times == 1 for times in bound.attributes.multiples),
 )

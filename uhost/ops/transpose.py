@@ -11,7 +11,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import Attributes, BoundOperator
 from uhost.ir.tensor import Array
 from uhost.ops._movement import ANY_TYPE, misfit, moved, require_moved
-from uhost.ops._op import Example, Imported, OperatorKind, SourceNode
+from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, reads
 from uhost.ops._tflite import check_counts, constant_integers, malformed, resolve_axis
 
 
@@ -79,5 +79,6 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"TRANSPOSE": _import_tflite}},
     examples=_examples,
     takes_uint8=True,
+    by_litert=reads(DType.UINT8, DType.INT32, DType.INT64, DType.BOOL),
     is_copy=_keeps_order,
 )

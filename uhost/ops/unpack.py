@@ -11,7 +11,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import Attributes, BoundOperator
 from uhost.ir.tensor import Array
 from uhost.ops._movement import ANY_TYPE, example_tensor, misfit, require_moved
-from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, single
+from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, reads, single
 from uhost.ops._tflite import malformed, options_table, resolve_axis
 
 
@@ -81,5 +81,6 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"UNPACK": _import_tflite}},
     examples=_examples,
     takes_uint8=True,
+    by_litert=reads(DType.UINT8, DType.INT64, DType.BOOL),
     is_copy=lambda bound: len(bound.outputs) == 1,
 )
