@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from uhost.errors import InternalError, MalformedModelError, ModelError, VerifyError
 from uhost.frontends._node import Declared, Node, RefusedTensor
-from uhost.frontends._unsupported import Unsupported, type_text, unsupported_operators
+from uhost.frontends._unsupported import Unsupported, type_text, unsupported_operators, why_absent
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator, Graph, Operator
 from uhost.ir.tensor import Array, Tensor

@@ -77,7 +77,7 @@ def _examples() -> Iterable[Example]:
         return moved("tile", name, TileAttributes(multiples), shape, result, dtype)
 
     for dtype in ANY_TYPE:
-        yield case(str(dtype), (2, 3), (3, 2), dtype)
+        yield case(f"{dtype}_twice", (2, 3), (3, 2), dtype)
     yield case("int8_whole", (2, 9), (3, 1), DType.INT8)
     yield case("int8_inner", (2, 3, 4), (1, 2, 1), DType.INT8)
     yield case("int8_scalar", (), (4, 5), DType.INT8)
