@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import make_compile_times
+import make_peers
 
 from uhost import __version__, driver, resources
 from uhost.report.units import count
@@ -27,6 +28,12 @@ RUNS = (
     ("mps2_an500", "arm_gcc", "qemu"),
     ("mps3_an547", "arm_gcc", "qemu"),
 )
+# Which of the runs stands for a core beside other tools.
+CORES = {
+    ("stm32f746", "arm_gcc"): "m7",
+    ("netduinoplus2", "arm_gcc"): "m4",
+    ("mps3_an547", "arm_gcc"): "m55",
+}
 
 
 def evaluate(model: Path, golden: Path, board: str, toolchain: str, runner: str) -> Evaluation:
@@ -45,12 +52,14 @@ def row(one: Evaluation) -> str:
         count(macs),
         count(instructions),
         f"{instructions / macs:.2f}",
-        f"{1e3 * instructions / one.clock_hz:.2f}",
+        count(one.modelled_cycles),
+        f"{1e3 * (one.modelled_cycles or instructions) / one.clock_hz:.2f}",
         f"{one.model_flash_bytes / 1024:.1f}",
         f"{one.image_flash_bytes / 1024:.1f}",
         f"{one.arena_bytes / 1024:.1f}",
         f"{one.arena_lower_bound_bytes / 1024:.1f}",
         count(one.stack_bytes),
+        count(one.stack_bound.size_bytes),
         f"{(one.model_ram_bytes or 0) / 1024:.1f}",
         "yes" if one.exact else "NO",
     )
@@ -61,14 +70,14 @@ def operator_rows(one: Evaluation) -> list[str]:
     """Returns the lines of the table of one model's operators."""
     lines = [
         f"\n### {one.model}, per operator\n",
-        "| operator | kernel | MACs | instructions | per MAC |",
-        "|---|---|---:|---:|---:|",
+        "| operator | kernel | MACs | instructions | per MAC | modelled cycles |",
+        "|---|---|---:|---:|---:|---:|",
     ]
     for o in one.operators:
         per_mac = f"{o.instructions / o.macs:.2f}" if o.instructions and o.macs else ""
         lines.append(
             f"| {o.name} | {o.kernel} | {count(o.macs) if o.macs else ''} "
-            f"| {count(o.instructions)} | {per_mac} |"
+            f"| {count(o.instructions)} | {per_mac} | {count(o.modelled_cycles)} |"
         )
     return lines
 
@@ -89,27 +98,33 @@ def main() -> int:
         "",
         f"Made by `./dev bench` with uhost {__version__}. Executed instructions of one inference,",
         "from entry to return of the model's run function, counted in the simulator named. MACs",
-        "are those of the compiled graph, without channels that no input can change. Time is",
-        "instructions at the board's clock, at one instruction a cycle: a model, not silicon.",
-        "Sizes in KiB, the stack in bytes; model RAM is arena (inputs and outputs lie in it) and",
-        "stack. Exact: every layer and every golden sample equals the reference bit for bit.",
+        "are those of the compiled graph, without channels that no input can change. Cycles and",
+        "times at the board's clock are a model, not silicon (`docs/cycle-models.md`). Sizes in",
+        "KiB, the stack in bytes, as seen and at most; model RAM is arena (inputs and outputs lie",
+        "in it) and stack. Exact: every layer and every golden sample equals the reference.",
     ]
     detail: list[str] = []
+    ours: dict[tuple[str, str], Evaluation] = {}
     wrong = False
     for board, toolchain, runner in RUNS:
         lines += [
             f"\n## {board}, {toolchain}, {runner}\n",
-            "| model | MACs | instructions | per MAC | ms | model flash | image flash | arena "
-            "| lower bound | stack | model RAM | exact |",
-            "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|",
+            "| model | MACs | instructions | per MAC | modelled cycles | ms | model flash "
+            "| image flash | arena | lower bound | stack | at most | model RAM | exact |",
+            "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|",
         ]
         for model, golden in jobs:
             print(f"{model.stem} on {board} with {toolchain}", file=sys.stderr)
             one = evaluate(model, golden, board, toolchain, runner)
             wrong |= not one.exact
             lines.append(row(one))
+            if core := CORES.get((board, toolchain)):
+                short = model.stem.removeprefix("mlperf_").removesuffix("_int8")
+                ours[short, core] = one
             if (board, toolchain, runner) == RUNS[0]:
                 detail += operator_rows(one)
+    for section in (make_peers.peers(ours), make_peers.latencies(ours), make_peers.further(folder)):
+        lines += ["", *section]
     lines += [f"\n## {RUNS[0][0]}, {RUNS[0][1]}, per operator", *detail]
     lines += ["", *make_compile_times.section()]
     (ROOT / "docs" / "benchmarks.md").write_text("\n".join(lines) + "\n")

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ import tflite
 
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator, Graph
-from uhost.ir.tensor import Array, Tensor
+from uhost.ir.tensor import Array, Quantization, Tensor
 
 TENSOR_TYPES = {
     DType.FLOAT32: tflite.TensorType.FLOAT32,
@@ -55,6 +55,8 @@ OPTION_TABLES = {
     "SPLIT": "SplitOptions",
     "SPLIT_V": "SplitVOptions",
     "STRIDED_SLICE": "StridedSliceOptions",
+    "SVDF": "SVDFOptions",
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": "UnidirectionalSequenceLSTMOptions",
 }
 OPERATOR_VERSIONS = {"DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 4, "CONV_2D": 3, "QUANTIZE": 2}
 
@@ -72,12 +74,17 @@ class Node:
     outputs: tuple[str, ...]
     options: Mapping[str, Any] | None = field(default_factory=dict)
     version: int = 0
+    intermediates: tuple[str, ...] = ()
 
 
 def build(
-    tensors: Sequence[Tensor], nodes: Sequence[Node], inputs: Sequence[str], outputs: Sequence[str]
+    tensors: Sequence[Tensor],
+    nodes: Sequence[Node],
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    variables: Collection[str] = (),
 ) -> bytes:
-    """Returns the bytes of a `.tflite` file of one subgraph."""
+    """Returns the bytes of a `.tflite` file of one subgraph; `variables` are kept between runs."""
     fb = flatbuffers.Builder(1024)
     index = {tensor.name: i for i, tensor in enumerate(tensors)}
     codes = list(dict.fromkeys(node.code for node in nodes))
@@ -89,7 +96,7 @@ def build(
         if tensor.values is not None:
             number = len(data)
             data.append(np.ascontiguousarray(tensor.values).tobytes())
-        tensor_offsets.append(_tensor(fb, tensor, number))
+        tensor_offsets.append(_tensor(fb, tensor, number, tensor.name in variables))
     buffer_offsets = []
     for content in data:
         vector = _bytes(fb, content) if content else None
@@ -151,7 +158,7 @@ def _bytes(fb: flatbuffers.Builder, content: bytes) -> int:
     return int(fb.EndVector())
 
 
-def _tensor(fb: flatbuffers.Builder, tensor: Tensor, buffer: int) -> int:
+def _tensor(fb: flatbuffers.Builder, tensor: Tensor, buffer: int, is_variable: bool = False) -> int:
     quantization = None
     if tensor.quantization is not None:
         scale = fb.CreateNumpyVector(np.asarray(tensor.quantization.scale, np.float32))
@@ -168,6 +175,7 @@ def _tensor(fb: flatbuffers.Builder, tensor: Tensor, buffer: int) -> int:
     tflite.TensorAddType(fb, TENSOR_TYPES[tensor.dtype])
     tflite.TensorAddBuffer(fb, buffer)
     tflite.TensorAddName(fb, name)
+    tflite.TensorAddIsVariable(fb, is_variable)
     if quantization is not None:
         tflite.TensorAddQuantization(fb, quantization)
     return int(tflite.TensorEnd(fb))
@@ -178,6 +186,7 @@ def _operator(
 ) -> int:
     inputs = _int32(fb, [index[name] if name else -1 for name in node.inputs])
     outputs = _int32(fb, [index[name] for name in node.outputs])
+    intermediates = _int32(fb, [index[name] for name in node.intermediates])
     table = OPTION_TABLES.get(node.code)
     options = None
     if table is not None and node.options is not None:
@@ -193,6 +202,8 @@ def _operator(
     tflite.OperatorAddOpcodeIndex(fb, codes.index(node.code))
     tflite.OperatorAddInputs(fb, inputs)
     tflite.OperatorAddOutputs(fb, outputs)
+    if node.intermediates:
+        tflite.OperatorAddIntermediates(fb, intermediates)
     if options is not None:
         tflite.OperatorAddBuiltinOptionsType(fb, getattr(tflite.BuiltinOptions, str(table)))
         tflite.OperatorAddBuiltinOptions(fb, options)
@@ -223,8 +234,30 @@ def from_graph(graph: Graph) -> bytes:
             names.append(name)
         if code == "SPLIT":
             names.reverse()  # the axis comes first
-        nodes.append(Node(code, tuple(names), tuple(t.name for t in bound.outputs), options))
-    return build(list(tensors.values()), nodes, graph.inputs, graph.outputs)
+        outputs = tuple(t.name for t in bound.outputs if t.name not in graph.states)
+        between = _intermediates(bound)
+        tensors |= {tensor.name: tensor for tensor in between}
+        names += [""] * (24 - len(names) if code == "UNIDIRECTIONAL_SEQUENCE_LSTM" else 0)
+        nodes.append(
+            Node(
+                code,
+                tuple(names),
+                outputs,
+                options,
+                intermediates=tuple(tensor.name for tensor in between),
+            )
+        )
+    return build(list(tensors.values()), nodes, graph.inputs, graph.outputs, graph.states)
+
+
+def _intermediates(bound: BoundOperator[Any]) -> tuple[Tensor, ...]:
+    """Returns the tensors by whose quantisation LiteRT computes an LSTM."""
+    parameters = getattr(bound.attributes, "intermediates", ())
+    types = (*(DType.INT16,) * 4, DType.INT8)
+    return tuple(
+        Tensor(f"{bound.name}_between_{i}", (), types[i], Quantization((scale,), (zero_point,)))
+        for i, (scale, zero_point) in enumerate(parameters)
+    )
 
 
 def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[str, Array]]]:
@@ -246,6 +279,11 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
         operands = [("axes", np.array(at.axes, np.int32))]
     elif code == "FULLY_CONNECTED":
         options["KeepNumDims"] = at.keep_dims
+    elif code == "SVDF":
+        options["Rank"] = at.rank
+    elif code == "UNIDIRECTIONAL_SEQUENCE_LSTM":
+        options |= {"CellClip": at.cell_clip, "ProjClip": at.projection_clip}
+        options |= {"TimeMajor": at.time_major, "FusedActivationFunction": 4}
     elif code == "PACK":
         options |= {"Axis": at.axis, "ValuesCount": len(bound.inputs)}
     elif code == "SHAPE":

@@ -11,30 +11,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from rpc_receiver_harness import build_harness
 
-from uhost import resources
-from uhost.rpc import protocol_header
-
-HARNESS = Path(__file__).parent / "rpc_receiver" / "harness.c"
 EXECUTIONS = int(os.environ.get("UHOST_FUZZ_EXECUTIONS", "100000"))
-BUFFER = "-DUHOST_RPC_BUFFER_BYTES=1024"
-RPC = ("frame", "measure", "params", "reply", "server")
-SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-
-
-def build_harness(folder: Path) -> Path:
-    """Returns the program that feeds the server, built with sanitizers."""
-    firmware = resources.folder("firmware")
-    (folder / "protocol.h").write_text(protocol_header())
-    sources = [str(firmware / "rpc" / f"{name}.c") for name in RPC]
-    flags = ("-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", *SANITIZERS, BUFFER)
-    includes = [f"-I{path}" for path in (folder, firmware / "rpc", firmware / "hal")]
-    program = folder / "harness"
-    subprocess.run(
-        ["cc", *flags, *includes, *sources, str(HARNESS), "-o", str(program)],
-        check=True,
-    )
-    return program
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -72,6 +73,11 @@ def show(*parts: object) -> None:
         console = Printer(highlight=False, width=200)
     for part in parts:
         console.print(part)
+
+
+def terminal_width() -> int:
+    """Returns the columns a picture may take: the terminal's, 100 where there is none."""
+    return shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
 
 
 def note(text: str) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from uhost.cli._console import show
+from uhost.cli._console import note, show, terminal_width
 from uhost.cli._options import board_option, json_option, model_argument, project_option
 from uhost.cli._settings import Configured, Settings
 from uhost.cli._work import configured, loaded, names_board, refuse_to_build, stored_path
-from uhost.errors import UnsupportedOperatorError
+from uhost.errors import ConfigError, UnsupportedOperatorError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -27,21 +28,36 @@ if TYPE_CHECKING:
 @model_argument
 @board_option
 @project_option
+@click.option("--memory", is_flag=True, help="Draw who lives where in the arena, and when.")
+@click.option(
+    "-o",
+    "output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="With --memory, the picture as SVG.",
+)
 @json_option
-def command(settings: Settings, project: Path | None, as_json: bool) -> None:
+def command(
+    settings: Settings, project: Path | None, memory: bool, output: Path | None, as_json: bool
+) -> None:
     """Show MODEL's operators, shapes, MACs, weights and quantisation.
 
     Without MODEL, those of the project file, else the bundled one. With a board, from --board
     or the project file, after the passes: the target and the kernel that each operator gets,
     why others were passed over, and the memory plan. The model need not fit the board. A
     model with operators that uhost lacks is shown as its file has it, with the reason for
-    each of them (exit code 3).
+    each of them (exit code 3). With --memory, the arena over the schedule instead.
 
     Example: uhost inspect kws.tflite --board stm32f746
     """
     from uhost.report.records import results_json
 
     paths = _paths(settings, project)
+    if output is not None and not memory:
+        raise ConfigError("-o is for the picture of --memory", fix="add --memory")
+    if memory:
+        _show_memory(_lowered(paths, settings, project), output, as_json)
+        return
     try:
         records = _stored(settings) or _loaded(paths, settings, project)
     except UnsupportedOperatorError as error:
@@ -98,6 +114,48 @@ def _loaded(
         _placed(one, len(source.content), title, resolved.config)
         for one, source in zip(lowered, sources, strict=True)
     ]
+
+
+def _lowered(paths: dict[str, str], settings: Settings, project: Path | None) -> Sequence[Lowered]:
+    """Returns the models as they are on a board."""
+    from uhost import driver
+
+    path = stored_path(settings)
+    if path is not None:
+        refuse_to_build(settings, path, "inspect")
+        compiled = driver.compiled_in(path, settings.get(("board",), (None, ""))[0])
+        return [one.lowered for one in compiled.models]
+    if not names_board(settings, project):
+        raise ConfigError("a memory plan is made for a board", fix="add --board")
+    resolved = configured(settings, project)
+    sources = loaded([f"{name}={path}" for name, path in paths.items()])
+    return driver.lower_models([one.graph for one in sources], resolved.config, resolved.context)
+
+
+def _show_memory(models: Sequence[Lowered], output: Path | None, as_json: bool) -> None:
+    """Draws the arena of each model; `output` takes the picture of the only one."""
+    from uhost.report import memory
+    from uhost.report.records import results_json
+
+    records = [{"model": one.graph.name} | memory.memory_record(one) for one in models]
+    if output is not None:
+        if len(records) > 1:
+            raise ConfigError("one file takes the picture of one model", fix="name one MODEL")
+        output.write_text(memory.svg(records[0]))
+    if as_json:
+        click.echo(results_json(records))
+        return
+    for record in records:
+        show(
+            f"{record['model']}, bytes of the arena over the steps\n",
+            memory.draw(record, terminal_width()),
+            "",
+            memory.peak_line(record),
+            "",
+            memory.legend(record),
+        )
+    if output is not None:
+        note(f"The picture is in {output}.")
 
 
 def _placed(

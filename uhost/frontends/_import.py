@@ -103,6 +103,7 @@ class _GraphUnderWay:
         states: dict[str, tuple[Tensor, Array]],
     ) -> None:
         self._states = states
+        self._shaped: dict[str, Tensor] = {}
         self._name = name
         self._names = names
         self._dynamic = dynamic
@@ -123,6 +124,7 @@ class _GraphUnderWay:
         if node.operator not in importers:
             raise UnsupportedNodeError("there is no such operator in uhost")
         kind, importer = importers[node.operator]
+        node = self._with_shapes(node)
         for role, tensors in ("input", node.declared_inputs), ("output", node.declared_outputs):
             for index, tensor in enumerate(tensors):
                 if isinstance(tensor, RefusedTensor):
@@ -146,6 +148,7 @@ class _GraphUnderWay:
         )
         with _contradictions(node):
             inferred = tuple(kind.infer(bound))
+        outputs = self._shape(outputs, inferred)
         self._check_outputs(node, outputs, inferred)
         is_exit = any(tensor.name in self._exits for tensor in node.outputs)
         constant = all(t is None or t.is_constant for t in inputs)
@@ -200,7 +203,7 @@ class _GraphUnderWay:
                 )
             if not tensor.is_constant and tensor.name not in self._written:
                 raise self._malformed(f"nothing writes the model output '{tensor.name}'")
-            self._keep(tensor)
+            self._keep(self._shaped.get(tensor.name, tensor))
         total_bytes = sum(t.size_bytes for t in self._tensors.values() if not t.is_constant)
         if total_bytes > ACTIVATION_LIMIT_BYTES:
             raise self._malformed(f"the tensors between operators take {total_bytes} bytes")
@@ -214,6 +217,29 @@ class _GraphUnderWay:
         )
         graph.verify()
         return graph
+
+    def _with_shapes(self, node: Node) -> Node:
+        """Returns the node with the shapes that were found for what it reads."""
+        found = (
+            self._shaped.get(tensor.name, tensor) if tensor is not None else None
+            for tensor in node.declared_inputs
+        )
+        return replace(node, declared_inputs=tuple(found)) if self._shaped else node
+
+    def _shape(
+        self, outputs: tuple[Tensor, ...], inferred: Sequence[tuple[tuple[int, ...], DType]]
+    ) -> tuple[Tensor, ...]:
+        """Returns the outputs, those of no declared shape with the shape that they have.
+
+        A file may leave a tensor's shape out, which reads like that of a scalar.
+        """
+        shaped = []
+        for tensor, made in zip(outputs, inferred, strict=False):
+            if tensor.shape == () and made[0] != () and tensor.name not in self._states:
+                tensor = replace(tensor, shape=tuple(made[0]))
+                self._shaped[tensor.name] = tensor
+            shaped.append(tensor)
+        return (*shaped, *outputs[len(shaped) :])
 
     def _updated(self, node: Node, imported: Imported) -> tuple[Tensor, ...]:
         """Returns the states that the operator changes, the importer's own among them."""

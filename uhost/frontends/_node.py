@@ -36,7 +36,7 @@ class Node:
 
     `operator` is its name in the format, `place` says where it is in the file. With
     `from_uint8` its int8 tensors are uint8 in the file (`uhost.frontends._uint8`).
-    `subgraph` returns another graph of the file.
+    `subgraph` returns another graph of the file; `declared_intermediates` are only described.
     """
 
     index: int
@@ -47,11 +47,17 @@ class Node:
     place: str
     from_uint8: bool = False
     subgraph: Callable[[int], Graph] = _no_subgraphs
+    declared_intermediates: tuple[Declared | None, ...] = ()
 
     @property
     def declared(self) -> tuple[Declared | None, ...]:
         """Inputs, then outputs."""
         return *self.declared_inputs, *self.declared_outputs
+
+    @property
+    def intermediates(self) -> tuple[Tensor | None, ...]:
+        """The tensors that are never stored; None for one of a type that uhost does not have."""
+        return tuple(t if isinstance(t, Tensor) else None for t in self.declared_intermediates)
 
     @property
     def inputs(self) -> tuple[Tensor | None, ...]:

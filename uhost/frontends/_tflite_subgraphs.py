@@ -182,6 +182,7 @@ def _read_operators(
                 integers(source.OutputsAsNumpy()),
                 _options(flatbuffer, source, operator_place),
                 operator_place,
+                integers(source.IntermediatesAsNumpy()),
             )
         )
     return operators

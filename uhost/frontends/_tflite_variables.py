@@ -45,6 +45,7 @@ class SourceOperator:
     outputs: tuple[int, ...]
     options: Any
     place: str
+    intermediates: tuple[int, ...] = ()
 
     def node(self, tensor: Callable[[int, str], Declared]) -> Node:
         """Returns the operator with `tensor` applied to its indices; input -1 is absent."""
@@ -55,6 +56,9 @@ class SourceOperator:
             tuple(tensor(i, self.place) for i in self.outputs),
             self.options,
             self.place,
+            declared_intermediates=tuple(
+                tensor(i, self.place) if i != -1 else None for i in self.intermediates
+            ),
         )
 
 

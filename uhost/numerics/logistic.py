@@ -86,3 +86,21 @@ def logistic_int16(x: Array, multiplier: int, shift: int) -> NDArray[np.int64]:
     result = np.where(distance >> 9 >= TABLE_SIZE - 1, 0x7FFF << 10, result)
     result = np.where(scaled >= 0, result + (1 << 9), (1 << 25) - result + (1 << 9) - 1)
     return result >> 10
+
+
+def tanh_int16(x: Array, multiplier: int, shift: int) -> NDArray[np.int64]:
+    """Returns the hyperbolic tangent of x · multiplier / 2^shift / 12288 in units of 2^-15.
+
+    By the table of the logistic function: tanh(x) = 2 · logistic(2x) - 1.
+    """
+    rounding = 1 << (shift - 1) if shift > 0 else 0
+    scaled = (np.asarray(x, np.int64) * multiplier + rounding) >> shift
+    distance = np.abs(scaled)
+    index = np.minimum(distance >> 8, TABLE_SIZE - 2)
+    table = logistic_table().astype(np.int64)
+    low, high = table[index], table[index + 1]
+    result = (low << 8) + (distance & 0xFF) * (high - low)
+    result = np.where(distance >> 8 >= TABLE_SIZE - 1, 0xFFFF << 8, result)
+    half = 1 << 23
+    result = np.where(scaled >= 0, result - half + (1 << 7), half - result + (1 << 7) - 1)
+    return result >> 8

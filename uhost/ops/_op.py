@@ -90,11 +90,15 @@ class SourceNode(Protocol):
 
 @runtime_checkable
 class CallingNode(SourceNode, Protocol):
-    """A node of a format in which operators call other graphs of the file."""
+    """A node of a format in which operators call other graphs, or name tensors between steps."""
 
     @property
     def subgraph(self) -> Callable[[int], Graph]:
         """Imports and returns graph number n of the file."""
+
+    @property
+    def intermediates(self) -> tuple[Tensor | None, ...]:
+        """Tensors that are never stored: their quantisation is what the operator computes in."""
 
 
 class UnsupportedNodeError(Exception):

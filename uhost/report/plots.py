@@ -188,10 +188,7 @@ def schedule(result: dict[str, Any]) -> SchedulePlot:
                 f"steps {b['first']} to {b['last']} ({_between(operators, b)})",
             )
         )
-    live = [
-        sum(b["size_bytes"] for b in blocks if b["first"] <= index <= b["last"])
-        for index in range(steps)
-    ]
+    live = [_bytes_at(blocks, index) for index in range(steps)]
     every = max(1, -(-steps // 30))
     bound = result["arena_lower_bound_bytes"]
     return SchedulePlot(
@@ -207,6 +204,17 @@ def schedule(result: dict[str, Any]) -> SchedulePlot:
         Tick(y_of(bound), f"lower bound {size(bound)}"),
         top + _PLOT_HEIGHT + 44,
     )
+
+
+def _bytes_at(blocks: Sequence[dict[str, Any]], step: int) -> int:
+    """Returns the bytes taken at a step; those that two blocks share count once."""
+    total = end = 0
+    for b in sorted(blocks, key=lambda b: int(b["offset"])):
+        if b["first"] <= step <= b["last"]:
+            behind = b["offset"] + b["size_bytes"]
+            total += max(behind - max(b["offset"], end), 0)
+            end = max(end, behind)
+    return total
 
 
 def shorten(text: str, width: float) -> str:

@@ -16,21 +16,19 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import rpc_firmware
+from rpc_bad_line import BadLine, check_clear, use
+from rpc_in_process import ARENA_BYTES, build_device, paced
+from rpc_receiver_harness import build_harness
+
+from uhost import __version__
+from uhost.errors import UhostError
+from uhost.report.units import count
+from uhost.rpc.session import SERIAL, Session
+from uhost.runners.host import RUNNER
+from uhost.transport.paced import Pace
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tests" / name) for name in ("", "fuzz", "property", "simulation")]
-
-import rpc_firmware  # noqa: E402 - found on the path above
-from rpc_in_process import ARENA_BYTES, build_device, paced  # noqa: E402
-from test_rpc_bad_line import BadLine, check_clear, use  # noqa: E402
-from test_rpc_receiver import build_harness  # noqa: E402
-
-from uhost import __version__  # noqa: E402
-from uhost.errors import UhostError  # noqa: E402
-from uhost.report.units import count  # noqa: E402
-from uhost.rpc.session import SERIAL, Session  # noqa: E402
-from uhost.runners.host import RUNNER  # noqa: E402
-from uhost.transport.paced import Pace  # noqa: E402
-
 BAUD = 115200
 MEBIBYTE = 1 << 20
 

@@ -11,7 +11,7 @@ from uhost.config.target import Target
 from uhost.rpc import protocol_header
 from uhost.toolchain._toolchain import Image
 
-MODELS = Path(__file__).parent / "rpc_host" / "model_table.c"
+MODELS = Path(__file__).parent / "simulation" / "rpc_host" / "model_table.c"
 BOARD = Board(name="host", board="host", description="", chip="", target=Target("host"))
 
 
