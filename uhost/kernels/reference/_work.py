@@ -53,13 +53,16 @@ def filling(size: int) -> Work:
 
 def blocks_work(values: Mapping[str, Any]) -> Work:
     """Returns all blocks of a layer; `values` are those of `block_values`."""
-    p, c, depth = values["pixel_block"], values["channel_block"], values["depth"]
+    p: int = values["pixel_block"]
+    c: int = values["channel_block"]
+    depth: int = values["depth"]
     step = Work(load=p + c, multiply=p * c, alu=1, branch=1)
     # Beyond the reach of a load a second pointer goes along.
     step += Work(alu=1) * (((c - 1) * depth > _ADDRESS_LIMIT) + ((p - 1) * depth > _ADDRESS_LIMIT))
     finish = Work(load=1 + values["per_channel"] * 2, alu=2, branch=1) * c
     finish += Work(load=1, alu=13, multiply=1, store=1) * (p * c)
-    channels, columns = -(-values["channels_out"] // c), -(-values["pixels"] // p)
+    channels: int = -(-values["channels_out"] // c)
+    columns: int = -(-values["pixels"] // p)
     enter = Work(alu=12, load=4, store_many=1)
     if p > 1:
         block = step * depth + finish + Work(load=10 + c, store=8 + c, alu=12, branch=2)
@@ -70,7 +73,7 @@ def blocks_work(values: Mapping[str, Any]) -> Work:
 
 
 def gathering_work(rows: Axis, columns: Axis, channels: int) -> Work:
-    """Returns the gathering of all windows of an image into columns of bytes."""
+    """Returns the gathering of all windows of an image; `channels` are bytes of one pixel."""
     padded = any(axis.starts_outside or axis.ends_outside for axis in (rows, columns))
     inside_y, inside_x = (axis.valid_taps() for axis in (rows, columns))
     pixels = rows.output * columns.output
@@ -91,39 +94,45 @@ def gathering_work(rows: Axis, columns: Axis, channels: int) -> Work:
     return work
 
 
-def band_work(values: Mapping[str, Any], rows: Axis) -> Work:
+def band_work(values: Mapping[str, Any], rows: Axis, columns: Axis) -> Work:
     """Returns a depthwise convolution over a band; `values` are those its template prints."""
     taps: int = values["window_y"] * values["window_x"]
     output = Work(load=2, multiply=1) * taps + Work(multiply=1, alu=14, store=1, branch=1)
     output += Work(load=1) if values["has_bias"] else Work(alu=1)
-    output += Work(load=2) * values["per_channel"]
+    if values["per_channel"]:
+        output += Work(load=2)
     if not values["unrolled_y"]:
         turns = values["window_y"] * (1 if values["unrolled_x"] else 1 + values["window_x"])
         output += Work(alu=3, branch=1) * turns
-    work = output * values["channels_out"] + Work(load=5, store=1, alu=5, branch=1)
-    work = work * values["output_x"] + Work(load=8, store=8, alu=10, branch=1)
-    work = work * values["output_y"]
+    outputs: int = values["channels_out"]
+    work = output * outputs + Work(load=5, store=1, alu=5, branch=1)
+    row = work * columns.output + Work(load=8, store=8, alu=10, branch=1)
+    work = row * rows.output
     if values["padded"]:
         size, inside = values["row_elements"], int(rows.valid_taps().sum())
         offset = values["before_x"] * values["channels_in"] % 4
         lines = rows.window * rows.output
         work += (copying(size, offset) + Work(alu=8, branch=2, untaken=1)) * inside
         work += (filling(size) + Work(alu=8, branch=3)) * (lines - inside)
-    work = work * values["batches"] + Work(alu=24, load=4, store=8)
+    batches: int = values["batches"]
+    work = work * batches + Work(alu=24, load=4, store=8)
     if values["margins"]:
         band = values["window_y"] * values["band_columns"] * values["channels_in"]
         work += filling(band)
     return work
 
 
-GATHERING_BYTES = 250
+GATHERING_BYTES = 175
 """Code that gathers one window."""
 
 
 def blocks_bytes(values: Mapping[str, Any]) -> int:
     """Returns the code of `blocks_work`."""
-    p, c = values["pixel_block"], values["channel_block"]
-    return 120 + 4 * (p + c + p * c) + 44 * p + 6 * p * c
+    p: int = values["pixel_block"]
+    c: int = values["channel_block"]
+    if p > 1:
+        return 230 + 4 * (p + c) + 14 * p * c
+    return 140 + 12 * c if c < values["channels_out"] else 100 + 16 * c
 
 
 def blocks_cost(call: KernelCall) -> Cost:
@@ -133,6 +142,31 @@ def blocks_cost(call: KernelCall) -> Cost:
 
 def band_bytes(values: Mapping[str, Any]) -> int:
     """Returns the code of `band_work`."""
-    taps = values["window_x"] if values["unrolled_x"] else 1
-    taps *= values["window_y"] if values["unrolled_y"] else 1
-    return 190 + 12 * taps + (110 if values["padded"] else 0)
+    taps: int = values["window_x"] if values["unrolled_x"] else 1
+    if values["unrolled_y"]:
+        taps *= values["window_y"]
+    return 165 + 12 * taps + (110 if values["padded"] else 0)
+
+
+_SPELLED_OUT_TAPS = 4
+"""GCC makes straight code of so small a window."""
+
+
+def pool_cost(call: KernelCall, rows: Axis, columns: Axis) -> Cost:
+    """Returns the cost of a pooling, one channel after the other."""
+    values = call.values
+    average = call.template == "average_pool_2d"
+    tap = Work(load=1, alu=2 if average else 4, branch=1)
+    lines, taps = int(rows.valid_taps().sum()), int(columns.valid_taps().sum())
+    outputs = rows.output * columns.output
+    channels: int = values["channels_in"]
+    batches: int = values["batches"]
+    padded = any(axis.starts_outside or axis.ends_outside for axis in (rows, columns))
+    line = Work(alu=5 if padded else 3, branch=1)
+    if not padded and rows.window * columns.window <= _SPELLED_OUT_TAPS:
+        tap, line = Work(load=1, alu=1 if average else 3), Work()
+    output = Work(alu=14 if average else 6, load=1, store=1, branch=1)
+    work = tap * (lines * taps) + line * (lines * columns.output) + output * outputs
+    each = Work(alu=20, load=2, store=2, branch=1) if padded else Work(alu=6, load=1, branch=1)
+    work = work * channels + each * outputs + Work(alu=10, load_many=1, store_many=1)
+    return Cost(work * batches, 220 if padded else 90)

@@ -11,6 +11,7 @@ from uhost.ir.graph import BoundOperator
 from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._blocks import block_values, short_call, why_not_short
+from uhost.kernels.reference._window import leaves_image, window_values
 from uhost.kernels.reference._work import (
     GATHERING_BYTES,
     blocks_bytes,
@@ -18,7 +19,6 @@ from uhost.kernels.reference._work import (
     blocks_work,
     gathering_work,
 )
-from uhost.kernels.reference._window import leaves_image, window_values
 from uhost.ops.conv_2d import Conv2DAttributes, groups, window_axes
 
 

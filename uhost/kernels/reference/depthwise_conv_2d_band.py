@@ -39,8 +39,7 @@ def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
 
 
 def _cost(bound: BoundOperator[DepthwiseConv2DAttributes], call: KernelCall) -> Cost:
-    rows, _ = window_axes(bound)
-    return Cost(band_work(call.values, rows), band_bytes(call.values))
+    return Cost(band_work(call.values, *window_axes(bound)), band_bytes(call.values))
 
 
 KERNEL = Kernel("depthwise_conv_2d", why_not_short, _lower, cost=_cost)
