@@ -7,22 +7,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import flatbuffers
 import numpy as np
 import tflite
+from flatbuffers import flexbuffers
 
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator, Graph
 from uhost.ir.tensor import Array, Quantization, Tensor
+from uhost.ops._op import OPERATORS
 
 TENSOR_TYPES = {
     DType.FLOAT32: tflite.TensorType.FLOAT32,
     DType.INT32: tflite.TensorType.INT32,
     DType.UINT8: tflite.TensorType.UINT8,
     DType.INT64: tflite.TensorType.INT64,
+    DType.UINT32: tflite.TensorType.UINT32,
+    DType.UINT64: tflite.TensorType.UINT64,
     DType.BOOL: tflite.TensorType.BOOL,
     DType.INT16: tflite.TensorType.INT16,
     DType.INT8: tflite.TensorType.INT8,
@@ -36,11 +40,13 @@ ACTIVATIONS = {
 OPTION_TABLES = {
     "ADD": "AddOptions",
     "AVERAGE_POOL_2D": "Pool2DOptions",
+    "CALL_ONCE": "CallOnceOptions",
     "CONCATENATION": "ConcatenationOptions",
     "CONV_2D": "Conv2DOptions",
     "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions",
     "DEQUANTIZE": "DequantizeOptions",
     "FULLY_CONNECTED": "FullyConnectedOptions",
+    "IF": "IfOptions",
     "MAX_POOL_2D": "Pool2DOptions",
     "MEAN": "ReducerOptions",
     "MUL": "MulOptions",
@@ -54,10 +60,15 @@ OPTION_TABLES = {
     "TRANSPOSE_CONV": "TransposeConvOptions",
     "SPLIT": "SplitOptions",
     "SPLIT_V": "SplitVOptions",
+    "SUB": "SubOptions",
+    "DIV": "DivOptions",
     "STRIDED_SLICE": "StridedSliceOptions",
     "SVDF": "SVDFOptions",
+    "VAR_HANDLE": "VarHandleOptions",
+    "WHILE": "WhileOptions",
     "UNIDIRECTIONAL_SEQUENCE_LSTM": "UnidirectionalSequenceLSTMOptions",
 }
+CUSTOM = "CUSTOM:"
 OPERATOR_VERSIONS = {"DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 4, "CONV_2D": 3, "QUANTIZE": 2}
 
 
@@ -77,6 +88,18 @@ class Node:
     intermediates: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Subgraph:
+    """A subgraph of a file: `variables` are kept between runs, `resources` are handles of some."""
+
+    tensors: Sequence[Tensor]
+    nodes: Sequence[Node]
+    inputs: Sequence[str] = ()
+    outputs: Sequence[str] = ()
+    variables: Collection[str] = ()
+    resources: Collection[str] = ()
+
+
 def build(
     tensors: Sequence[Tensor],
     nodes: Sequence[Node],
@@ -85,18 +108,16 @@ def build(
     variables: Collection[str] = (),
 ) -> bytes:
     """Returns the bytes of a `.tflite` file of one subgraph; `variables` are kept between runs."""
-    fb = flatbuffers.Builder(1024)
-    index = {tensor.name: i for i, tensor in enumerate(tensors)}
-    codes = list(dict.fromkeys(node.code for node in nodes))
+    return build_file([Subgraph(tensors, nodes, inputs, outputs, variables)])
 
+
+def build_file(subgraphs: Sequence[Subgraph]) -> bytes:
+    """Returns the bytes of a `.tflite` file of several subgraphs; the first is the model."""
+    fb = flatbuffers.Builder(1024)
+    nodes = [node for one in subgraphs for node in one.nodes]
+    codes = list(dict.fromkeys(node.code for node in nodes))
     data = [b""]  # buffer 0 is the empty one, by the format's convention
-    tensor_offsets = []
-    for tensor in tensors:
-        number = 0
-        if tensor.values is not None:
-            number = len(data)
-            data.append(np.ascontiguousarray(tensor.values).tobytes())
-        tensor_offsets.append(_tensor(fb, tensor, number, tensor.name in variables))
+    subgraph_vector = _offsets(fb, [_subgraph(fb, one, codes, data) for one in subgraphs])
     buffer_offsets = []
     for content in data:
         vector = _bytes(fb, content) if content else None
@@ -104,29 +125,18 @@ def build(
         if vector is not None:
             tflite.BufferAddData(fb, vector)
         buffer_offsets.append(tflite.BufferEnd(fb))
-    node_offsets = [_operator(fb, node, codes, index) for node in nodes]
-
-    tensor_vector = _offsets(fb, tensor_offsets)
-    node_vector = _offsets(fb, node_offsets)
-    input_vector = _int32(fb, [index[name] for name in inputs])
-    output_vector = _int32(fb, [index[name] for name in outputs])
-    name = fb.CreateString("main")
-    tflite.SubGraphStart(fb)
-    tflite.SubGraphAddName(fb, name)
-    tflite.SubGraphAddTensors(fb, tensor_vector)
-    tflite.SubGraphAddInputs(fb, input_vector)
-    tflite.SubGraphAddOutputs(fb, output_vector)
-    tflite.SubGraphAddOperators(fb, node_vector)
-    subgraph_vector = _offsets(fb, [tflite.SubGraphEnd(fb)])
-
     code_offsets = []
     for code in codes:
-        number = getattr(tflite.BuiltinOperator, code)
+        is_custom = code.startswith(CUSTOM)
+        name = fb.CreateString(code.removeprefix(CUSTOM)) if is_custom else 0
+        number = getattr(tflite.BuiltinOperator, "CUSTOM" if is_custom else code)
         version = max(n.version or OPERATOR_VERSIONS.get(code, 1) for n in nodes if n.code == code)
         tflite.OperatorCodeStart(fb)
         tflite.OperatorCodeAddDeprecatedBuiltinCode(fb, min(number, 127))
         tflite.OperatorCodeAddBuiltinCode(fb, number)
         tflite.OperatorCodeAddVersion(fb, version)
+        if is_custom:
+            tflite.OperatorCodeAddCustomCode(fb, name)
         code_offsets.append(tflite.OperatorCodeEnd(fb))
     code_vector = _offsets(fb, code_offsets)
     buffer_vector = _offsets(fb, buffer_offsets)
@@ -137,6 +147,35 @@ def build(
     tflite.ModelAddBuffers(fb, buffer_vector)
     fb.Finish(tflite.ModelEnd(fb), file_identifier=b"TFL3")
     return bytes(fb.Output())
+
+
+def _subgraph(
+    fb: flatbuffers.Builder, subgraph: Subgraph, codes: Sequence[str], data: list[bytes]
+) -> int:
+    """Writes a subgraph, and adds the values of its constants to `data`."""
+    index = {tensor.name: i for i, tensor in enumerate(subgraph.tensors)}
+    tensor_offsets = []
+    for tensor in subgraph.tensors:
+        number = 0
+        if tensor.values is not None:
+            number = len(data)
+            data.append(np.ascontiguousarray(tensor.values).tobytes())
+        is_variable = tensor.name in subgraph.variables
+        is_resource = tensor.name in subgraph.resources
+        tensor_offsets.append(_tensor(fb, tensor, number, is_variable, is_resource))
+    node_offsets = [_operator(fb, node, codes, index) for node in subgraph.nodes]
+    tensor_vector = _offsets(fb, tensor_offsets)
+    node_vector = _offsets(fb, node_offsets)
+    input_vector = _int32(fb, [index[name] for name in subgraph.inputs])
+    output_vector = _int32(fb, [index[name] for name in subgraph.outputs])
+    name = fb.CreateString("main")
+    tflite.SubGraphStart(fb)
+    tflite.SubGraphAddName(fb, name)
+    tflite.SubGraphAddTensors(fb, tensor_vector)
+    tflite.SubGraphAddInputs(fb, input_vector)
+    tflite.SubGraphAddOutputs(fb, output_vector)
+    tflite.SubGraphAddOperators(fb, node_vector)
+    return int(tflite.SubGraphEnd(fb))
 
 
 def _int32(fb: flatbuffers.Builder, values: Sequence[int]) -> int:
@@ -158,7 +197,9 @@ def _bytes(fb: flatbuffers.Builder, content: bytes) -> int:
     return int(fb.EndVector())
 
 
-def _tensor(fb: flatbuffers.Builder, tensor: Tensor, buffer: int, is_variable: bool = False) -> int:
+def _tensor(
+    fb: flatbuffers.Builder, tensor: Tensor, buffer: int, is_variable: bool, is_resource: bool
+) -> int:
     quantization = None
     if tensor.quantization is not None:
         scale = fb.CreateNumpyVector(np.asarray(tensor.quantization.scale, np.float32))
@@ -172,7 +213,8 @@ def _tensor(fb: flatbuffers.Builder, tensor: Tensor, buffer: int, is_variable: b
     name = fb.CreateString(tensor.name)
     tflite.TensorStart(fb)
     tflite.TensorAddShape(fb, shape)
-    tflite.TensorAddType(fb, TENSOR_TYPES[tensor.dtype])
+    number = tflite.TensorType.RESOURCE if is_resource else TENSOR_TYPES[tensor.dtype]
+    tflite.TensorAddType(fb, number)
     tflite.TensorAddBuffer(fb, buffer)
     tflite.TensorAddName(fb, name)
     tflite.TensorAddIsVariable(fb, is_variable)
@@ -191,19 +233,28 @@ def _operator(
     options = None
     if table is not None and node.options is not None:
         values = {
-            key: _int32(fb, value) if isinstance(value, tuple) else value
+            key: _int32(fb, value)
+            if isinstance(value, tuple)
+            else fb.CreateString(value)
+            if isinstance(value, str)
+            else value
             for key, value in node.options.items()
         }
         getattr(tflite, f"{table}Start")(fb)
         for key, value in values.items():
             getattr(tflite, f"{table}Add{key}")(fb, value)
         options = getattr(tflite, f"{table}End")(fb)
+    custom = None
+    if node.code.startswith(CUSTOM):
+        custom = _bytes(fb, bytes(flexbuffers.Dumps(dict(node.options or {}))))
     tflite.OperatorStart(fb)
     tflite.OperatorAddOpcodeIndex(fb, codes.index(node.code))
     tflite.OperatorAddInputs(fb, inputs)
     tflite.OperatorAddOutputs(fb, outputs)
     if node.intermediates:
         tflite.OperatorAddIntermediates(fb, intermediates)
+    if custom is not None:
+        tflite.OperatorAddCustomOptions(fb, custom)
     if options is not None:
         tflite.OperatorAddBuiltinOptionsType(fb, getattr(tflite.BuiltinOptions, str(table)))
         tflite.OperatorAddBuiltinOptions(fb, options)
@@ -222,6 +273,10 @@ def from_graph(graph: Graph) -> bytes:
     for bound in graph.bound_operators():
         names = [t.name if t is not None else "" for t in bound.inputs]
         code, options, operands = _node(bound)
+        if code.startswith(CUSTOM):  # its states are its own, and in no file
+            names = [name for name in names if name not in graph.states]
+            for name in graph.states:
+                tensors.pop(name, None)
         if code == "TRANSPOSE_CONV":
             shape = f"{bound.name}_shape"
             tensors[shape] = _shape(shape, bound.output)
@@ -247,7 +302,13 @@ def from_graph(graph: Graph) -> bytes:
                 intermediates=tuple(tensor.name for tensor in between),
             )
         )
-    return build(list(tensors.values()), nodes, graph.inputs, graph.outputs, graph.states)
+    return build(
+        list(tensors.values()),
+        nodes,
+        graph.inputs,
+        graph.outputs,
+        graph.states.keys() & tensors.keys(),
+    )
 
 
 def _intermediates(bound: BoundOperator[Any]) -> tuple[Tensor, ...]:
@@ -265,6 +326,8 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
     at = bound.attributes
     if getattr(at, "unsigned", False):
         raise ValueError(f"{bound.name} is uint8 in its file")
+    if bound.kind.startswith("signal_"):
+        return _signal(bound)
     code = bound.kind.upper()
     options: dict[str, Any] = {}
     operands: list[tuple[str, Array]] = []
@@ -315,6 +378,15 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
         options |= {"StrideH": at.stride[0], "StrideW": at.stride[1]}
         options["Padding"] = _transposed_padding(bound)
     return code, options, operands
+
+
+def _signal(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[str, Array]]]:
+    """Returns name and options of an operator of TFLite Micro's signal library."""
+    (code,) = OPERATORS[bound.kind].importers["tflite"]
+    options = asdict(bound.attributes)
+    if bound.kind in ("signal_rfft", "signal_irfft", "signal_overlap_add"):
+        options["T"] = TENSOR_TYPES[bound.input(0).dtype]
+    return code, options, []
 
 
 def _transposed_padding(bound: BoundOperator[Any]) -> int:

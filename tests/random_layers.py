@@ -33,7 +33,7 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
     def size(low: int, high: int) -> int:
         return int(rng.integers(low, high + 1))
 
-    rectified = stem.endswith(("_rectified", "_small"))
+    rectified = stem.endswith(("_rectified", "_narrow", "_small"))
     activation = (RECTIFIERS if rectified else ACTIVATIONS)[size(0, 3)]
     style = LayerStyle(
         per_channel=bool(rng.random() < 0.7),
@@ -95,7 +95,7 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
     window, strides = (size(1, 6), size(1, 6)), (size(1, 4), size(1, 4))
     if stem == "depthwise_conv_2d_3x3":
         window, strides = (3, 3), (size(1, 2), size(1, 3))
-    if stem == "depthwise_conv_2d_3x3_rectified":
+    if stem.startswith("depthwise_conv_2d_3x3_rectified"):
         window, strides, inputs = (3, 3), (size(1, 2), size(1, 3)), size(4, 11)
         longest = 60 if rng.random() < 0.2 else 13
         x = (1, size(1, longest), size(1, longest), inputs)

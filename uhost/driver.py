@@ -348,6 +348,15 @@ def link(compiled: Compiled, toolchain: str | None = None, folder: Path | None =
         image = link_program(program, choose_toolchain(program.board, toolchain), folder)
     except OutOfMemoryError as error:
         raise _with_peak(error, compiled) from error
+    limit_bytes = compiled.config.flash_limit_bytes
+    if limit_bytes is not None and image.model_flash_bytes > limit_bytes:
+        raise OutOfMemoryError(
+            f"the flash limit of {limit_bytes:,} B is not met: code and constants take "
+            f"{image.model_flash_bytes:,} B, {image.model_flash_bytes - limit_bytes:,} B too much",
+            where=f"{', '.join(compiled.names)}, built with {image.toolchain}",
+            fix="give a lower limit, to leave out more, or a higher one, to allow this; kernels "
+            "state the bytes that GCC makes of them",
+        )
     return Built(compiled, image, image.elf.parent)
 
 

@@ -10,6 +10,7 @@ import pytest
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from build_tflite import from_graph
 from oracle_inputs import RUNS, draw
+from oracle_limits import LITERT, limit
 
 from uhost.ir.dtype import DType
 from uhost.ir.graph import Graph
@@ -26,6 +27,8 @@ def why_not(kind: str, example: Example) -> str:
         return "another arithmetic"
     if kind == "quantize" and dtypes == [DType.INT8, DType.INT32]:
         return "LiteRT has no int8 to int32"
+    if kind.startswith("signal_"):
+        return "LiteRT has no signal library"
     if kind == "conv_2d" and len([name for name in graph.operators[0].inputs if name]) < 3:
         return "LiteRT has no convolution without a bias"
     if kind == "depthwise_conv_2d" and example.name == "int16_narrow":
@@ -38,6 +41,8 @@ def why_not(kind: str, example: Example) -> str:
         return "LiteRT has no int16 RELU_N1_TO_1"
     if DType.BOOL in dtypes and kind in ("pack", "split", "split_v"):
         return "LiteRT does not move booleans so"
+    if limit(LITERT, kind, example):
+        return limit(LITERT, kind, example)
     if graph.states:
         return "states are compared run by run"
     if "fatal_in_tflite" in example.tags:

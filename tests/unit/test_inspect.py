@@ -14,9 +14,10 @@ from raw_tflite import CODE, A, B, C, RawModel, RawOperator, RawTensor
 from uhost import driver
 from uhost.cli import cli
 from uhost.config.board import load_board
-from uhost.errors import UnsupportedOperatorError
+from uhost.errors import ConfigError, UnsupportedOperatorError
 from uhost.resources import bundled_model
 
+WHY_NOT = r"refused: .|slower by [\d,]+ cycles \(\+\d+\.\d %\)$"
 WORDS = "target kernel forced scratch_bytes passed_over".split()
 
 
@@ -73,12 +74,50 @@ def test_a_board_adds_places_and_the_plan() -> None:
             "conv_2d_winograd",
             "1 input channels, not a multiple of 4 from 16 to 80",
         ),
+        ("cortex_m", "dsp", "conv_2d_int16", "int8 input"),
     ]
+
+
+def test_variants_say_what_each_kernel_takes_and_why_it_was_not_taken() -> None:
+    found = record("--board", "stm32f746", "--variants")["variants"]
+    [source] = driver.load(bundled_model())
+    [lowered] = driver.lower_models([source.graph], driver.configure(load_board("stm32f746")))
+    by_name = {one["operator"]: one["kernels"] for one in found["operators"]}
+    assert set(by_name) == set(lowered.selections)
+    for name, kernels in by_name.items():
+        taken, *others = kernels
+        variant = lowered.selections[name].variant
+        assert (taken["kernel"], taken["verdict"]) == (variant.place, "taken")
+        assert taken["cycles"] == variant.cycles
+        assert taken["scratch_bytes"] == variant.call.scratch_bytes
+        for other in others:
+            verdict = other["verdict"]
+            assert re.match(WHY_NOT, verdict), verdict
+    total = found["total"]
+    assert total["cycles"] == sum(one[0]["cycles"] or 0 for one in by_name.values())
+    assert total["flash_bytes"] == total["code_bytes"] + total["constant_bytes"]
+    assert total["constant_bytes"] == lowered.constant_bytes()
+    assert total["arena_bytes"] == lowered.plan.arena_bytes
+
+
+def test_variants_are_a_table_with_totals() -> None:
+    text = inspect("--board", "stm32f746", "--variants", "--optimize", "size")
+    rows = [" ".join(line.split()) for line in text.splitlines()]
+    header = "operator kernel cycles instructions code shared weights scratch"
+    assert header in rows
+    assert any(re.match(r"conv_2d_0 dsp/conv_2d ([\d,]+ ){6}taken", row) for row in rows)
+    assert any(row.startswith("Taken in all: ") for row in rows)
+
+
+def test_variants_need_a_board() -> None:
+    done = CliRunner().invoke(cli, ["inspect", "--variants"])
+    assert isinstance(done.exception, ConfigError)
+    assert done.exception.what == "--variants is about a board's kernels"
 
 
 def test_equal_reasons_are_merged() -> None:
     text = inspect("--board", "stm32f746")
-    assert "Asked in order: cortex_m (dsp, fpu, reference). The first that takes an" in text
+    assert "Asked in order: cortex_m (dsp, fpu, reference). The first target that" in text
     rows = [" ".join(line.split()) for line in text.splitlines()]
     refusal = "cortex_m dsp/conv_2d_pointwise_small neither 8 nor 16 input channels"
     assert f"{refusal} conv_2d_2, conv_2d_5" in rows

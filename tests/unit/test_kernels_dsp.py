@@ -59,7 +59,7 @@ TILED = (1, 6, 6, 16)
         (layer("depthwise_conv_2d", DEPTHWISE, (1, 4, 4, 3), (1, 2, 3, 3)), "depthwise_conv_2d"),
         (
             depthwise((1, 4, 4, 5), (1, 3, 3, 5), activation=Activation.RELU),
-            "depthwise_conv_2d_3x3_rectified",
+            "depthwise_conv_2d_3x3_rectified_narrow",
         ),
         (depthwise((1, 4, 4, 1), (1, 3, 3, 5)), "depthwise_conv_2d_one_input"),
         (
@@ -221,17 +221,17 @@ IMAGE = (1, 3, 3, 4)
         ("depthwise_conv_2d_3x3_rectified", depthwise(IMAGE, (1, 2, 3, 4)), "not 3x3"),
         ("depthwise_conv_2d_3x3_rectified", depthwise((2, 3, 3, 4), (1, 3, 3, 4)), "batch of 2"),
         (
-            "depthwise_conv_2d_3x3_rectified",
+            "depthwise_conv_2d_3x3_rectified_narrow",
             depthwise((1, 3, 3, 3), (1, 3, 3, 3)),
             "fewer than four channels",
         ),
         (
-            "depthwise_conv_2d_3x3_rectified",
+            "depthwise_conv_2d_3x3_rectified_narrow",
             depthwise((1, 256, 256, 4), (1, 3, 3, 4)),
             "stride above 2, or lines too long",
         ),
         (
-            "depthwise_conv_2d_3x3_rectified",
+            "depthwise_conv_2d_3x3_rectified_narrow",
             depthwise(IMAGE, (1, 3, 3, 4)),
             "no requantisation in two instructions",
         ),

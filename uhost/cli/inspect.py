@@ -12,6 +12,7 @@ import click
 from uhost.cli._console import note, show, terminal_width
 from uhost.cli._options import board_option, json_option, model_argument, project_option
 from uhost.cli._settings import Configured, Settings
+from uhost.cli._variants import variant_records, variant_tables
 from uhost.cli._work import configured, loaded, names_board, refuse_to_build, stored_path
 from uhost.errors import ConfigError, UnsupportedOperatorError
 
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
 @model_argument
 @board_option
 @project_option
+@click.option(
+    "--variants",
+    is_flag=True,
+    help="With a board: every kernel that each operator can have, what it takes, and why it "
+    "was not taken.",
+)
 @click.option("--memory", is_flag=True, help="Draw who lives where in the arena, and when.")
 @click.option(
     "-o",
@@ -38,7 +45,12 @@ if TYPE_CHECKING:
 )
 @json_option
 def command(
-    settings: Settings, project: Path | None, memory: bool, output: Path | None, as_json: bool
+    settings: Settings,
+    project: Path | None,
+    variants: bool,
+    memory: bool,
+    output: Path | None,
+    as_json: bool,
 ) -> None:
     """Show MODEL's operators, shapes, MACs, weights and quantisation.
 
@@ -48,7 +60,7 @@ def command(
     model with operators that uhost lacks is shown as its file has it, with the reason for
     each of them (exit code 3). With --memory, the arena over the schedule instead.
 
-    Example: uhost inspect kws.tflite --board stm32f746
+    Example: uhost inspect kws.tflite --board stm32f746 --variants
     """
     from uhost.report.records import results_json
 
@@ -59,7 +71,7 @@ def command(
         _show_memory(_lowered(paths, settings, project), output, as_json)
         return
     try:
-        records = _stored(settings) or _loaded(paths, settings, project)
+        records = _stored(settings, variants) or _loaded(paths, settings, project, variants)
     except UnsupportedOperatorError as error:
         if as_json:
             click.echo(results_json([_unsupported(paths, error)]))
@@ -81,7 +93,7 @@ def _paths(settings: Settings, project: Path | None) -> dict[str, str]:
     return given or project_models(settings, project)
 
 
-def _stored(settings: Settings) -> list[dict[str, Any]]:
+def _stored(settings: Settings, variants: bool) -> list[dict[str, Any]]:
     """Returns a record per model of a build folder or library; nothing where files are given."""
     from uhost import driver
 
@@ -92,13 +104,13 @@ def _stored(settings: Settings) -> list[dict[str, Any]]:
     compiled = driver.compiled_in(path, settings.get(("board",), (None, ""))[0])
     title = str(settings.get(("board",), (compiled.board.name, ""))[0])
     return [
-        _placed(one.lowered, len(one.source.content), title, compiled.config)
+        _placed(one.lowered, len(one.source.content), title, compiled.config, variants)
         for one in compiled.models
     ]
 
 
 def _loaded(
-    paths: dict[str, str], settings: Settings, project: Path | None
+    paths: dict[str, str], settings: Settings, project: Path | None, variants: bool
 ) -> list[dict[str, Any]]:
     """Returns a record per model: as its file has it, or on a board as it is after the passes."""
     from uhost import driver
@@ -106,12 +118,14 @@ def _loaded(
     resolved = configured(settings, project) if names_board(settings, project) else None
     sources = loaded([f"{name}={path}" for name, path in paths.items()])
     if resolved is None:
+        if variants:
+            raise ConfigError("--variants is about a board's kernels", fix="add --board NAME")
         return [_record(one.graph, len(one.content)) for one in sources]
     graphs = [one.graph for one in sources]
     lowered = driver.lower_models(graphs, resolved.config, resolved.context)
     title = str(settings.get(("board",), (resolved.board.name, ""))[0])
     return [
-        _placed(one, len(source.content), title, resolved.config)
+        _placed(one, len(source.content), title, resolved.config, variants)
         for one, source in zip(lowered, sources, strict=True)
     ]
 
@@ -159,7 +173,7 @@ def _show_memory(models: Sequence[Lowered], output: Path | None, as_json: bool) 
 
 
 def _placed(
-    lowered: Lowered, file_bytes: int, board: str, config: CompilationConfig
+    lowered: Lowered, file_bytes: int, board: str, config: CompilationConfig, variants: bool
 ) -> dict[str, Any]:
     """Returns the record of a model on a board."""
     from uhost.kernels._partition import asked
@@ -170,6 +184,8 @@ def _placed(
         "order": [{"target": t.kind, "libraries": t.libraries} for t in asked(config.targets)],
     }
     _add_placement(record, lowered)
+    if variants:
+        record["variants"] = variant_records(lowered)
     return record
 
 
@@ -291,11 +307,14 @@ def _show(record: dict[str, Any]) -> None:
         for port in record[what]:
             ports.add_row(what[:-1], port["name"], _text(port), _quantization(port))
     show(ports, "", _operators(record))
-    if "board" in record:
+    if "variants" in record:
+        show("", *variant_tables(record["variants"]))
+    elif "board" in record:
         order = (f"{one['target']} ({', '.join(one['libraries'])})" for one in record["order"])
         show(
             "",
-            f"Asked in order: {', '.join(order)}. The first that takes an operator gets it.",
+            f"Asked in order: {', '.join(order)}. The first target that takes an operator gets it, "
+            "there the kernel that is best for the whole; --variants shows all.",
             *_passed_over(record),
             "",
             f"Arena {kib(record['arena_bytes'])}, lower bound "

@@ -29,7 +29,7 @@ board: {board}
 #     alignment_bytes: 8
 # targets:
 #   {kind}:
-#     libraries: [{libraries}]   # kernels, tried in order
+#     libraries: [{libraries}]   # where kernels are taken from
 
 # How passes work.
 # passes:

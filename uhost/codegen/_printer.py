@@ -33,6 +33,8 @@ _DTYPE_MACROS = {
     "int16": "UHOST_DTYPE_INT16",
     "int32": "UHOST_DTYPE_INT32",
     "int64": "UHOST_DTYPE_INT64",
+    "uint32": "UHOST_DTYPE_UINT32",
+    "uint64": "UHOST_DTYPE_UINT64",
     "float32": "UHOST_DTYPE_FLOAT32",
     "bool": "UHOST_DTYPE_BOOL",
 }

@@ -11,8 +11,8 @@ from uhost.kernels._partition import Offer
 class Reasons:
     """Compares what was chosen for each operator with its other variants.
 
-    `rows` are the operators' offers and options, `free` the bytes that each has for
-    scratch; None where RAM has no limit.
+    `rows` are the operators' offers and options, `lacks` the bytes of RAM that are
+    missing for each variant; none where RAM has no limit.
     """
 
     def __init__(
@@ -20,12 +20,11 @@ class Reasons:
         rows: Sequence[tuple[Offer, list[Option]]],
         choice: Choice,
         aim: Aim,
-        free: Sequence[int | None],
+        lacks: Sequence[Sequence[int]],
     ) -> None:
-        self._rows = rows
         self._choice = choice
         self._aim = aim
-        self._free = free
+        self._lacks = lacks
         self._options = [options for _, options in rows]
         self._flash = flash_bytes(self._options, choice.picks)
 
@@ -45,10 +44,8 @@ class Reasons:
         picks[row] = index
         slower = other.cycles - taken.cycles
         larger = flash_bytes(self._options, picks) - self._flash
-        scratch = self._rows[row][0].variants[index].call.scratch_bytes
-        free = self._free[row]
-        if free is not None and scratch > free:
-            return f"does not fit: {scratch:,} B of scratch, {free:,} B of RAM are free"
+        if self._lacks[row] and self._lacks[row][index]:
+            return f"does not fit: {self._lacks[row][index]:,} B of RAM are missing at its step"
         if self._aim.optimize == "size":
             if larger > 0:
                 return f"larger by {larger:,} B"

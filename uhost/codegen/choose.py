@@ -8,33 +8,23 @@ largest scratch at its peak is exchanged, until it fits or nothing is left to ex
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from uhost.codegen._reasons import Reasons
-from uhost.codegen.lowered import Lowered, arena_bytes, constants_of, key_of
+from uhost.codegen.lowered import Lowered, arena_bytes
+from uhost.codegen.stated import fixed_bytes, option_of
 from uhost.config.compilation import CompilationConfig, Pool
 from uhost.errors import OutOfMemoryError
-from uhost.ir.graph import BoundOperator, Graph
+from uhost.ir.graph import Graph
 from uhost.ir.printer import short_name
 from uhost.kernels._choice import Aim, Choice, Option, choose
 from uhost.kernels._kernel import KernelCall
-from uhost.kernels._partition import Offer, Variant, offers
+from uhost.kernels._partition import Offer, offers
 from uhost.planner import plan_memory, view_operators
 from uhost.planner.overlaps import overlaps_of
 from uhost.planner.plan import MemoryPlan, shared_bytes
 from uhost.planner.pools import by_room, has_room
-
-RUN_BYTES = 160
-"""Code of a model's run functions, without the calls."""
-
-CALL_BYTES = 25
-"""Code of the calls of one operator in them."""
-
-UNSTATED_BYTES = 400
-"""What is counted for the code of a kernel that states no cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +34,9 @@ class Limits:
     flash_bytes: int | None = None
     arena_bytes: int | None = None
 
+
+RESERVE = 100
+"""One part in so many of the flash limit is kept free for what costs are off."""
 
 FIRMWARE_FLASH_BYTES = 7 * 1024
 """What the firmware around the models takes of flash, rounded up."""
@@ -83,7 +76,7 @@ def lower_module(
 def _limits(config: CompilationConfig, pool: Pool | None) -> Limits:
     """Returns what the user and the board allow; of its RAM, if the arena lies in `pool`."""
     reserved = config.runtime.system_lib
-    flash = [config.flash_limit_bytes]
+    flash = [_kept(config.flash_limit_bytes)]
     sizes = [p.size_bytes for p in config.usable_constant_pools() if p.size_bytes is not None]
     if sizes:
         flash.append(max(max(sizes) - FIRMWARE_FLASH_BYTES * reserved, 1))
@@ -93,6 +86,11 @@ def _limits(config: CompilationConfig, pool: Pool | None) -> Limits:
         reserved = reserved and len(config.workspace_pools) == 1
         arena.append(max(pool.size_bytes - FIRMWARE_RAM_BYTES * reserved, 1))
     return Limits(_least(flash), _least(arena))
+
+
+def _kept(limit_bytes: int | None) -> int | None:
+    """Returns what may be chosen of a limit: stated code is a little off, by less than this."""
+    return None if limit_bytes is None else limit_bytes - limit_bytes // RESERVE
 
 
 def _least(limits: Sequence[int | None]) -> int | None:
@@ -118,14 +116,15 @@ class Kernels:
         in_ram = not config.executor.link_params and config.executor.params_placement == "ram"
         self._options = [
             {
-                name: [_option(graph.bind(by_name[name]), one, not in_ram) for one in o.variants]
+                name: [option_of(graph.bind(by_name[name]), one, not in_ram) for one in o.variants]
                 for name, o in found.items()
             }
             for graph, found in zip(graphs, self._offers, strict=True)
             for by_name in [{operator.name: operator for operator in graph.operators}]
         ]
         calls = sum(len(found) for found in self._offers)
-        self._fixed_bytes = RUN_BYTES * len(graphs) + CALL_BYTES * calls
+        self._fixed_bytes = fixed_bytes(len(graphs), calls)
+        self._demands: dict[tuple[int, str], list[int]] = {}
 
     def lower(self, pool: Pool, limits: Limits) -> list[Lowered]:
         """Returns the graphs with the best kernels that the limits allow; arenas are in `pool`.
@@ -134,6 +133,8 @@ class Kernels:
         the user's own limits are not met.
         """
         rooms = self._rooms(pool, limits)
+        if rooms and not self._demands:
+            self._demands = self._measure(pool)
         while True:
             choice, aim = self._choose(rooms, limits)
             plans = self._plans(choice, pool)
@@ -147,7 +148,7 @@ class Kernels:
                 if user is not None and arena_bytes(made, self._config.executor) > user:
                     raise self._ram_error(pool, user)
                 break
-        return self._lowered(choice, plans, Reasons(self._flat(), choice, aim, self._free(rooms)))
+        return self._lowered(choice, plans, Reasons(self._flat(), choice, aim, self._lacks(rooms)))
 
     # Operators in one row: (graph, operator name).
 
@@ -157,16 +158,22 @@ class Kernels:
     def _flat(self) -> list[tuple[Offer, list[Option]]]:
         return [(self._offers[g][name], self._options[g][name]) for g, name in self._keys()]
 
-    def _free(self, rooms: Mapping[tuple[int, str], int]) -> list[int | None]:
-        return [rooms.get(key) for key in self._keys()]
+    def _lacks(self, rooms: Mapping[tuple[int, str], int]) -> list[list[int]]:
+        """Returns the bytes of RAM that each variant lacks; 0 where there is room for it."""
+        return [
+            [max(one - rooms[key], 0) for one in self._demands[key]] if key in rooms else []
+            for key in self._keys()
+        ]
 
     def _choose(self, rooms: Mapping[tuple[int, str], int], limits: Limits) -> tuple[Choice, Aim]:
-        """Returns the best choice among the variants whose scratch has room."""
+        """Returns the best choice among the variants that have room."""
         allowed: list[list[int]] = []
         for key in self._keys():
-            scratch = [v.call.scratch_bytes for v in self._offers[key[0]][key[1]].variants]
-            most = max(rooms.get(key, max(scratch)), min(scratch))
-            allowed.append([i for i, size in enumerate(scratch) if size <= most])
+            if key not in rooms:
+                allowed.append(list(range(len(self._offers[key[0]][key[1]].variants))))
+                continue
+            most = max(rooms[key], min(self._demands[key]))
+            allowed.append([i for i, one in enumerate(self._demands[key]) if one <= most])
         operators = [
             [self._options[g][name][i] for i in places]
             for (g, name), places in zip(self._keys(), allowed, strict=True)
@@ -177,6 +184,7 @@ class Kernels:
             smallest = choose(operators, replace(aim, optimize="size", flash_limit_bytes=None))
             assert smallest is not None
             user, needed = self._config.flash_limit_bytes, smallest.flash_bytes + aim.fixed_bytes
+            needed += needed // (RESERVE - 1) + 1
             if user is not None and needed > user:
                 raise self._flash_error(user, needed)
             found = smallest
@@ -219,7 +227,10 @@ class Kernels:
     # RAM
 
     def _rooms(self, pool: Pool, limits: Limits) -> dict[tuple[int, str], int]:
-        """Returns the bytes that are free for an operator's scratch beside its step's tensors."""
+        """Returns what the limit, if there is one, leaves beside the tensors of each step.
+
+        It may be negative: output and inputs can share bytes.
+        """
         if limits.arena_bytes is None:
             return {}
         rooms = {}
@@ -230,30 +241,28 @@ class Kernels:
                     -(-b.size_bytes // plan.alignment_bytes) * plan.alignment_bytes
                     for b in plan.live_at(step)
                 )
-                shared = self._most_shared(g, operator.name, plan)
-                rooms[g, operator.name] = max(limits.arena_bytes - live + shared, 0)
+                if operator.name in self._offers[g]:
+                    rooms[g, operator.name] = limits.arena_bytes - live
         return rooms
 
-    def _most_shared(self, g: int, name: str, plan: MemoryPlan) -> int:
-        """Returns the bytes that the operator's output can share with its inputs at most."""
-        offer = self._offers[g].get(name)
-        return max(
-            (
-                sum(
-                    shared_bytes(
-                        plan.blocks,
-                        overlaps_of(
-                            self._graphs[g],
-                            plan.views,
-                            plan.blocks,
-                            {name: [(o.input, o.least, o.most) for o in one.call.overlaps]},
-                        ),
-                    ).values()
-                )
-                for one in (offer.variants if offer else ())
-            ),
-            default=0,
-        )
+    def _measure(self, pool: Pool) -> dict[tuple[int, str], list[int]]:
+        """Returns the bytes that each variant takes beside the tensors of its step.
+
+        Scratch, less what it lets output and inputs share.
+        """
+        plans = [self._plan(g, {}, pool) for g in range(len(self._graphs))]
+        return {
+            (g, name): [
+                one.call.scratch_bytes - self._shared(g, name, one.call, plans[g])
+                for one in self._offers[g][name].variants
+            ]
+            for g, name in self._keys()
+        }
+
+    def _shared(self, g: int, name: str, call: KernelCall, plan: MemoryPlan) -> int:
+        stated = {name: [(o.input, o.least, o.most) for o in call.overlaps]}
+        overlaps = overlaps_of(self._graphs[g], plan.views, plan.blocks, stated)
+        return sum(shared_bytes(plan.blocks, overlaps).values())
 
     def _tighten(
         self,
@@ -262,22 +271,22 @@ class Kernels:
         plans: Sequence[MemoryPlan],
         limit_bytes: int,
     ) -> bool:
-        """Takes from `rooms` what the largest scratch at a peak has; False where none can shrink.
+        """Takes room from the variant that needs most of it at a peak; False where none can shrink.
 
-        A scratch is at the peak if it lives together with a block that ends over the limit.
+        It is at a peak if a block that lives at its step ends over the limit.
         """
         peaks: list[tuple[bool, int, tuple[int, str]]] = []
-        calls = self._calls(choice)
-        for g, name in self._keys():
-            size = calls[g][name].scratch_bytes
-            if size <= min(v.call.scratch_bytes for v in self._offers[g][name].variants):
+        for key, pick in zip(self._keys(), choice.picks, strict=True):
+            g, name = key
+            size = self._demands[key][pick]
+            if size <= min(self._demands[key]):
                 continue
             plan = plans[g]
             step = next(i for i, o in enumerate(self._graphs[g].operators) if o.name == name)
             over = any(
                 plan.offsets[b.name] + b.size_bytes > limit_bytes for b in plan.live_at(step)
             )
-            peaks.append((over, size, (g, name)))
+            peaks.append((over, size, key))
         if not peaks:
             return False
         _, size, key = max(peaks)
@@ -299,13 +308,10 @@ class Kernels:
         )
 
     def _ram_error(self, pool: Pool, limit_bytes: int) -> OutOfMemoryError:
-        least = [
-            {
-                name: min((v.call for v in o.variants), key=lambda call: call.scratch_bytes)
-                for name, o in found.items()
-            }
-            for found in self._offers
-        ]
+        least: list[dict[str, KernelCall]] = [{} for _ in self._graphs]
+        for key, demands in self._demands.items():
+            g, name = key
+            least[g][name] = self._offers[g][name].variants[demands.index(min(demands))].call
         plans = [self._plan(g, one, pool) for g, one in enumerate(least)]
         together = self._config.executor.shared_arena
         sizes = [plan.arena_bytes for plan in plans]
@@ -316,24 +322,9 @@ class Kernels:
             f"  {b.size_bytes:>10,} B  {short_name(b.name)}" for b in plans[g].live_at(step)
         )
         return OutOfMemoryError(
-            f"the RAM limit of {limit_bytes:,} B cannot be met: with the kernels of the least "
-            f"scratch the arena takes {smallest:,} B, {smallest - limit_bytes:,} B are missing. "
+            f"the RAM limit of {limit_bytes:,} B cannot be met: with the kernels that need "
+            f"the least the arena takes {smallest:,} B, {smallest - limit_bytes:,} B are missing. "
             f"Live at the peak, step {step} ({self._graphs[g].operators[step].name}):\n{listed}",
             where=self._models(),
             fix=f"give a limit of at least {smallest}, or a model with a smaller input",
         )
-
-
-def _option(bound: BoundOperator[Any], variant: Variant, with_constants: bool) -> Option:
-    """Returns what the choice knows of a variant."""
-    cost, call = variant.cost, variant.call
-    needs: dict[Hashable, int] = {
-        ("function", call.function_key): cost.code_bytes if cost else UNSTATED_BYTES
-    }
-    for name, size in (cost.shared_bytes if cost else {}).items():
-        needs["piece", name] = size
-    if with_constants:
-        for constant in constants_of(bound, call):
-            kind, content = key_of(constant.values)
-            needs["constant", kind, hashlib.sha256(content).digest()] = len(content)
-    return Option(variant.cycles or 0, needs)

@@ -56,7 +56,8 @@ class TargetOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ) = UNSET
     libraries: (
         Annotated[
-            tuple[str, ...], Meta(description="Kernel libraries, tried in order per operator.")
+            tuple[str, ...],
+            Meta(description="Kernel libraries, the preferred first."),
         ]
         | UnsetType
     ) = UNSET

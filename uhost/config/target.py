@@ -10,7 +10,7 @@ class Target:
     """A kind (a file of `uhost/targets`), its CPU, CPU features, and kernel libraries in order.
 
     `features` are the instruction-set features the kernels may use (`dsp`, `mve`,
-    `fpu`, `fpu_double`). `libraries` are tried in order for every operator.
+    `fpu`, `fpu_double`). `libraries` hold the kernels that operators may have.
     """
 
     kind: str

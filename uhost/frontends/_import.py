@@ -138,7 +138,7 @@ class _GraphUnderWay:
         if node.from_uint8 and not kind.takes_uint8:
             raise UnsupportedNodeError("uint8")
         with _contradictions(node):
-            imported = importer(node)
+            imported = self._with_fresh_states(importer(node))
         inputs = tuple(self._keep(tensor) for tensor in imported.inputs)
         while inputs and inputs[-1] is None:
             inputs = inputs[:-1]  # one form for "no bias", whether left out or marked absent
@@ -240,6 +240,20 @@ class _GraphUnderWay:
                 self._shaped[tensor.name] = tensor
             shaped.append(tensor)
         return (*shaped, *outputs[len(shaped) :])
+
+    def _with_fresh_states(self, imported: Imported) -> Imported:
+        """Returns what an importer made of a node, its own states under names of their own."""
+        fresh: dict[int, Tensor] = {}  # by identity: an input may have the name of a state
+        for tensor in imported.states:
+            name = fresh_name(tensor.name, len(self._names), self._names)
+            self._names.add(name)
+            fresh[id(tensor)] = replace(tensor, name=name)
+        return replace(
+            imported,
+            inputs=tuple(t and fresh.get(id(t), t) for t in imported.inputs),
+            updates=tuple(fresh.get(id(t), t) for t in imported.updates),
+            states={fresh[id(tensor)]: values for tensor, values in imported.states.items()},
+        )
 
     def _updated(self, node: Node, imported: Imported) -> tuple[Tensor, ...]:
         """Returns the states that the operator changes, the importer's own among them."""

@@ -26,6 +26,7 @@ from uhost.frontends._tflite_variables import (
     Variables,
     called_subgraphs,
     initial_subgraph,
+    refuse_call_once,
 )
 from uhost.frontends._uint8 import recentre, recentre_state, recentred
 from uhost.ir.graph import Graph
@@ -140,6 +141,8 @@ class Subgraphs:
         tensor = self._pick(table)
         inputs = [tensor(i, f"{place}, inputs") for i in integers(subgraph.InputsAsNumpy())]
         outputs = [tensor(i, f"{place}, outputs") for i in integers(subgraph.OutputsAsNumpy())]
+        if not is_model:
+            refuse_call_once(sources)
         resolved = list(self._variables.resolve(sources, tensor))
         nodes = [
             replace(node, subgraph=lambda callee: self._graph(callee, is_model=False))

@@ -27,6 +27,8 @@ _DTYPES = {
     tflite.TensorType.INT16: DType.INT16,
     tflite.TensorType.INT32: DType.INT32,
     tflite.TensorType.INT64: DType.INT64,
+    tflite.TensorType.UINT32: DType.UINT32,
+    tflite.TensorType.UINT64: DType.UINT64,
     tflite.TensorType.FLOAT32: DType.FLOAT32,
     tflite.TensorType.FLOAT16: DType.FLOAT16,
     tflite.TensorType.BOOL: DType.BOOL,

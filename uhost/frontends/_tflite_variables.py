@@ -79,6 +79,17 @@ def initial_subgraph(source: SourceOperator) -> int:
     return called_subgraphs(source)[0]
 
 
+def refuse_call_once(sources: Sequence[SourceOperator]) -> None:
+    """Raises `UnsupportedOperatorError` where a subgraph that is called calls one once."""
+    for source in sources:
+        if source.name == CALL_ONCE:
+            raise UnsupportedOperatorError(
+                "CALL_ONCE stands in a subgraph that is called itself",
+                where=source.place,
+                fix="export the model again: the converter puts CALL_ONCE into the model",
+            )
+
+
 class Variables:
     """The resource variables that some operators name, and the states they are."""
 

@@ -18,6 +18,8 @@ class DType(enum.Enum):
     INT16 = "int16"
     INT32 = "int32"
     INT64 = "int64"
+    UINT32 = "uint32"
+    UINT64 = "uint64"
     FLOAT32 = "float32"
     FLOAT16 = "float16"
     BOOL = "bool"
@@ -54,5 +56,10 @@ class DType(enum.Enum):
         return self.value
 
 
-COMPUTED = tuple(dtype for dtype in DType if dtype is not DType.FLOAT16)
-"""The types that operators compute with."""
+COMPUTED = tuple(
+    dtype for dtype in DType if dtype not in (DType.FLOAT16, DType.UINT32, DType.UINT64)
+)
+"""The types that operators compute with.
+
+uint32 and uint64 come between the operators of audio front ends, which name them.
+"""

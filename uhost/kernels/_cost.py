@@ -14,9 +14,10 @@ class Cost:
     """The work of one run of the operator, and the bytes of code behind it.
 
     `code_bytes` is the function itself; calls that share a function pay for it once.
-    `shared_bytes` maps each out-of-line piece of C that it calls (a name of `KernelCall.includes`)
-    to its bytes, paid once per model. Weights and scratch are the call's own and are not
-    repeated here. Figures hold for the compiler flags of `uhost.toolchain` with GCC.
+    `shared_bytes` maps each out-of-line piece of C that it calls to its bytes, paid once per
+    model: a name of `KernelCall.includes`, or NAME#PART for one of several functions of it.
+    Weights and scratch are the call's own and are not repeated here. Figures hold for the compiler
+    flags of `uhost.toolchain` with GCC.
     """
 
     work: Work

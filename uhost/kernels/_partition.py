@@ -29,7 +29,7 @@ _LIST = "`uhost inspect` with --board lists the operators"
 
 @dataclass(frozen=True, slots=True)
 class PassedOver:
-    """A kernel that did not get the operator, or a library without any for it.
+    """A kernel that cannot take the operator, or a library without any for it.
 
     `target` is the target's kind; `kernel` is "" where the library has none for the operator.
     """
@@ -53,6 +53,7 @@ class Variant:
     """A kernel that takes an operator, its call, and what that costs if the kernel says so.
 
     `cycles` are those of the cycle model of the target's CPU, else one an instruction.
+    `refused_before` kernels were asked before it and refused.
     """
 
     target: str
@@ -61,6 +62,7 @@ class Variant:
     call: KernelCall
     cost: Cost | None = None
     cycles: int | None = None
+    refused_before: int = 0
 
     @property
     def place(self) -> str:
@@ -122,9 +124,8 @@ class Selection:
 
     @property
     def passed_over(self) -> tuple[PassedOver, ...]:
-        """All that were asked and not taken: first who refused, then who was worse."""
-        worse = (PassedOver(v.target, v.library, v.name, reason) for v, reason in self.others)
-        return (*self.refused, *worse)
+        """Who refused before the chosen one was asked."""
+        return self.refused[: self.variant.refused_before]
 
 
 def asked(targets: Sequence[Target]) -> tuple[Target, ...]:
@@ -245,7 +246,7 @@ def _offer(bound: BoundOperator[Any], targets: Sequence[Target], only: str | Non
                 if reason:
                     refused.append(PassedOver(target.kind, library, name, reason))
                     continue
-                variants.append(_variant(bound, target, library, name, kernel))
+                variants.append(_variant(bound, target, library, name, kernel, len(refused)))
                 if kernel.cost is None:  # the first of them: there is nothing to compare
                     return Offer(tuple(variants), tuple(refused), only is not None)
         if variants:
@@ -254,15 +255,20 @@ def _offer(bound: BoundOperator[Any], targets: Sequence[Target], only: str | Non
 
 
 def _variant(
-    bound: BoundOperator[Any], target: Target, library: str, name: str, kernel: Kernel
+    bound: BoundOperator[Any],
+    target: Target,
+    library: str,
+    name: str,
+    kernel: Kernel,
+    refused_before: int,
 ) -> Variant:
     call = kernel.lower(bound)
     if kernel.cost is None:
-        return Variant(target.kind, library, name, call)
+        return Variant(target.kind, library, name, call, refused_before=refused_before)
     cost = kernel.cost(bound, call)
     model = cycle_model(target.cpu)
     cycles = cost.work.instructions if model is None else model.estimate(cost.work)
-    return Variant(target.kind, library, name, call, cost, cycles)
+    return Variant(target.kind, library, name, call, cost, cycles, refused_before)
 
 
 def _refusal(kernel: Kernel, target: Target, bound: BoundOperator[Any]) -> str:

@@ -20,6 +20,7 @@ def random_inputs(graph: Graph, seed: int) -> list[Array]:
             inputs.append(generator.integers(0, 2, tensor.shape).astype(np.bool_))
         else:
             low, high = tensor.dtype.limits
-            drawn = generator.integers(low, high, tensor.shape, np.int64, endpoint=True)
+            wide = np.uint64 if high > np.iinfo(np.int64).max else np.int64
+            drawn = generator.integers(low, high, tensor.shape, wide, endpoint=True)
             inputs.append(drawn.astype(tensor.dtype.numpy))
     return inputs

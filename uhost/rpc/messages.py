@@ -79,6 +79,8 @@ class DTypeCode(IntEnum):
     INT64 = 5
     FLOAT32 = 6
     BOOL = 7
+    UINT32 = 8
+    UINT64 = 9
 
 
 class Flag(IntEnum):

@@ -234,4 +234,6 @@ def native_config(config: CompilationConfig) -> CompilationConfig:
         workspace_pools=(Pool("ram"),),
         constant_pools=(Pool("flash"),),
         kernels=(),
+        flash_limit_bytes=None,
+        ram_limit_bytes=None,
     )

@@ -71,7 +71,9 @@ enum uhost_dtype {
     UHOST_DTYPE_INT32 = 4,
     UHOST_DTYPE_INT64 = 5,
     UHOST_DTYPE_FLOAT32 = 6,
-    UHOST_DTYPE_BOOL = 7
+    UHOST_DTYPE_BOOL = 7,
+    UHOST_DTYPE_UINT32 = 8,
+    UHOST_DTYPE_UINT64 = 9
 };
 
 /* Bits of `HelloReply.flags`. */

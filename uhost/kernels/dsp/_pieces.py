@@ -28,3 +28,29 @@ def widening(elements: int) -> Work:
     if rest & 1:
         work += Work(alu=1, load=1, store=1)
     return work
+
+
+def setting(offset: int, size: int) -> Work:
+    """Returns the work of `memset` of newlib for so many bytes, `offset` from a whole word."""
+    work = Work(alu=1, store_many=1, words=3, branch=1)
+    if offset % 4 == 0:
+        work += Work(alu=2, branch=1)
+    elif size == 0:
+        return work + Work(alu=2, load_many=1, words=3, branch=1)
+    else:
+        work += Work(alu=4, branch=2)
+        head = min(-offset % 4, size)
+        work += Work(store=1, alu=2, branch=2) * head
+        size -= head
+        if size == 0 and (offset + head) % 4:
+            return work + Work(load_many=1, words=3)
+    work += Work(alu=1, branch=1)
+    if size > 3:
+        work += Work(alu=8, branch=2)
+        if size > 15:
+            work += Work(store=4, alu=2, branch=1) * (size // 16) + Work(alu=8, branch=1)
+        words = size % 16 // 4
+        work += (Work(store=1, alu=1, branch=1) * words + Work(alu=5)) if words else Work(alu=4)
+    if size % 4:
+        work += Work(alu=2) + Work(store=1, alu=1, branch=1) * (size % 4)
+    return work + Work(untaken=1, load_many=1, words=3)

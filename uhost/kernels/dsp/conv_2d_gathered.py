@@ -12,6 +12,7 @@ from uhost.kernels._overlap import over_windows
 from uhost.kernels.dsp import conv_2d
 from uhost.kernels.dsp._channels import fold
 from uhost.kernels.dsp._product import ABSENT, Pairs, product_call
+from uhost.kernels.dsp._window_cost import gathered_cost
 from uhost.ops.conv_2d import Conv2DAttributes, window_axes
 
 _MOST_WORDS = 32
@@ -78,4 +79,4 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel("conv_2d", _supports, _lower, features=("dsp",))
+KERNEL = Kernel("conv_2d", _supports, _lower, features=("dsp",), cost=gathered_cost)

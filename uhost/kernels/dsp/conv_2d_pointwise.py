@@ -6,6 +6,7 @@ from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.dsp._channels import fold, why_not_int8
 from uhost.kernels.dsp._product import pointwise_call, why_inexact
+from uhost.kernels.dsp._product_cost import pointwise_cost
 from uhost.ops._op import Padding2D
 from uhost.ops.conv_2d import Conv2DAttributes
 
@@ -33,4 +34,4 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
     return pointwise_call("conv_2d_pointwise", bound, fold(bound))
 
 
-KERNEL = Kernel("conv_2d", _supports, _lower, features=("dsp",))
+KERNEL = Kernel("conv_2d", _supports, _lower, features=("dsp",), cost=pointwise_cost)

@@ -10,13 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uhost.ir.graph import BoundOperator
+from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
 from uhost.kernels._overlap import over_pixels
 from uhost.kernels.dsp import conv_2d_pointwise
 from uhost.kernels.dsp._channels import Channels, fold
+from uhost.kernels.dsp._pieces import CLAMP_BYTES, clamping
 from uhost.kernels.dsp._product import column_pairs
 from uhost.numerics.requantization import RectifiedForm
 from uhost.ops.conv_2d import Conv2DAttributes
+from uhost.targets._work import Work
 
 _DEPTHS = (8, 16)
 _MOST_CHANNELS = 2047
@@ -102,4 +105,38 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel("conv_2d", _supports, _lower, features=("dsp",))
+_ENTER = Work(store_many=2, load_many=1, words=22, alu=3)
+_PIXELS = {
+    8: Work(load_many=2, words=6, load=2, store=4, alu=11, branch=1),
+    16: Work(load_many=2, words=6, load=2, store=4, alu=10, branch=1),
+}
+"""Of a round, by depth: inputs are widened, and the next ones found."""
+_CHANNEL = {
+    8: Work(load_many=3, words=7, multiply=10, alu=2, store=2),
+    16: Work(load_many=3, words=10, load=1, multiply=9, alu=1, store=1),
+}
+"""One output channel of two pixels, or of one."""
+
+
+def _cost(_bound: BoundOperator[Conv2DAttributes], call: KernelCall) -> Cost:
+    values = call.values
+    depth, count, pixels = values["depth"], values["channels"], values["pixels"]
+    routine = next(name for name in call.includes if name.startswith("dsp_pointwise_small:"))
+    unrolled = int(routine.rpartition("unrolled=")[2])
+    loop = Work(load=1, alu=1, branch=1) * (count // unrolled)
+    one = _PIXELS[depth] + _CHANNEL[depth] * count + loop
+    twice = depth == _DEPTHS[0] and pixels % 2 == 1
+    work = _ENTER + one * values["rounds"] + Work(alu=1, branch=1)
+    code = 8
+    if twice:
+        work += _ENTER + one + Work(alu=10, load_many=1, store_many=1, words=10, branch=1)
+        code = 40
+    shared = {routine: 108 + (68 if depth == _DEPTHS[0] else 60) * unrolled}
+    if values["clamped"]:
+        work += clamping(pixels * count) + Work(alu=8, load_many=1, store_many=1, words=6)
+        shared["dsp_clamp"] = CLAMP_BYTES
+        code += 28
+    return Cost(work, code, shared)
+
+
+KERNEL = Kernel("conv_2d", _supports, _lower, features=("dsp",), cost=_cost)

@@ -13,6 +13,7 @@ from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
 from uhost.kernels._overlap import Overlap, forward
 from uhost.kernels.dsp._channels import Channels, Integers, fold, why_not_int8
+from uhost.kernels.dsp._winograd_cost import winograd_cost
 from uhost.ops._window import Axis
 from uhost.ops.conv_2d import Conv2DAttributes, window_axes
 
@@ -145,4 +146,4 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel("conv_2d", _supports, _lower, features=("dsp",))
+KERNEL = Kernel("conv_2d", _supports, _lower, features=("dsp",), cost=winograd_cost)

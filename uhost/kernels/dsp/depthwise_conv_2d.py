@@ -15,6 +15,7 @@ from uhost.kernels.dsp._lines import (
     lines_call,
     why_not_lines,
 )
+from uhost.kernels.dsp._lines_cost import ring_cost
 from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes
 
 _WIDEST_WINDOW = 32
@@ -49,4 +50,4 @@ def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
     return lines_call("depthwise_conv_2d", bound, lines, records, interleaved=False, includes=())
 
 
-KERNEL = Kernel("depthwise_conv_2d", _supports, _lower, features=("dsp",))
+KERNEL = Kernel("depthwise_conv_2d", _supports, _lower, features=("dsp",), cost=ring_cost)

@@ -23,6 +23,7 @@ from uhost.kernels.dsp._lines import (
     needed_elements,
     why_not_lines,
 )
+from uhost.kernels.dsp._lines_cost import rectified_cost
 from uhost.numerics.requantization import RectifiedForm
 from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes
 
@@ -33,7 +34,7 @@ _MOST_PAIRS_UNROLLED = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Strips:
+class Strips:
     """Lines of halfwords in scratch: their pitch, and the output lines made at once."""
 
     pitch_bytes: int
@@ -41,11 +42,13 @@ class _Strips:
     slots: int
 
 
-def _lines(bound: BoundOperator[DepthwiseConv2DAttributes]) -> Lines | None:
+def rectified_lines(bound: BoundOperator[DepthwiseConv2DAttributes]) -> list[Lines]:
+    """Returns the ways to cut the image into lines that the routine can take."""
+
     def fits(lines: Lines) -> bool:
         return lines.along.stride in (1, 2) and _pitch_bytes(lines) <= _LARGEST_PITCH_BYTES
 
-    return next((lines for lines in image_lines(bound) if fits(lines)), None)
+    return [lines for lines in image_lines(bound) if fits(lines)]
 
 
 def _pitch_bytes(lines: Lines) -> int:
@@ -53,14 +56,18 @@ def _pitch_bytes(lines: Lines) -> int:
     return 4 * (needed_elements(lines.along) // 2 + 1)
 
 
-def _strips(bound: BoundOperator[DepthwiseConv2DAttributes], lines: Lines) -> _Strips:
+def strips_of(lines: Lines, each: int) -> Strips:
+    """Returns strips of `each` output lines."""
+    return Strips(_pitch_bytes(lines), each, (each - 1) * lines.across.stride + 3)
+
+
+def _strips(bound: BoundOperator[DepthwiseConv2DAttributes], lines: Lines) -> Strips:
     """Returns strips of about equal size, as few as 2 KiB and a part of the tensors allow."""
     pitch, stride, total = _pitch_bytes(lines), lines.across.stride, lines.across.output
     allowed = 2048 + (bound.input(0).size_bytes + bound.output.size_bytes) // 16
     most = max((allowed // (4 * pitch) - 3) // stride + 1, 1)
     count = -(-total // most)
-    each = -(-total // count)
-    return _Strips(pitch, each, (each - 1) * stride + 3)
+    return strips_of(lines, -(-total // count))
 
 
 def _form(channels: Channels) -> RectifiedForm | None:
@@ -76,7 +83,8 @@ def _records(channels: Channels, form: RectifiedForm, lines: Lines) -> NDArray[n
     return (np.concatenate([words, ends], axis=1).reshape(-1) & 0xFFFFFFFF).astype(np.uint32)
 
 
-def _supports(bound: BoundOperator[DepthwiseConv2DAttributes]) -> str:
+def why_not_rectified(bound: BoundOperator[DepthwiseConv2DAttributes]) -> str:
+    """Returns "" if the routine can make the layer's outputs, or the reason."""
     if bound.input(1).shape[1:3] != (3, 3):
         return "not 3x3"
     reason = why_not_lines(bound)
@@ -84,12 +92,12 @@ def _supports(bound: BoundOperator[DepthwiseConv2DAttributes]) -> str:
         return reason
     if bound.output.shape[3] < 4:
         return "fewer than four channels"
-    if _lines(bound) is None:
+    if not rectified_lines(bound):
         return "stride above 2, or lines too long"
     return "" if _form(fold(bound)) is not None else "no requantisation in two instructions"
 
 
-def _overlaps(lines: Lines, strips: _Strips, channels: int) -> tuple[Overlap, ...]:
+def _overlaps(lines: Lines, strips: Strips, channels: int) -> tuple[Overlap, ...]:
     """Returns the overlap: each group of channels at once, or all of a strip after another."""
     across = lines.across
     if strips.lines == across.output:
@@ -104,12 +112,13 @@ def _overlaps(lines: Lines, strips: _Strips, channels: int) -> tuple[Overlap, ..
     return (forward(0, reads * row, ends * output_row, reads_first=False),)
 
 
-def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
-    lines, channels = _lines(bound), fold(bound)
+def strips_call(
+    bound: BoundOperator[DepthwiseConv2DAttributes], lines: Lines, strips: Strips
+) -> KernelCall:
+    """Returns the call that makes the outputs strip by strip."""
+    channels = fold(bound)
     form = _form(channels)
-    assert lines is not None
     assert form is not None
-    strips = _strips(bound, lines)
     across, along = lines.across, lines.along
     count, pitch = bound.output.shape[3], strips.pitch_bytes
     row_steps = lines.row_steps(count)
@@ -168,4 +177,11 @@ def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel("depthwise_conv_2d", _supports, _lower, features=("dsp",))
+def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
+    lines = rectified_lines(bound)[0]
+    return strips_call(bound, lines, _strips(bound, lines))
+
+
+KERNEL = Kernel(
+    "depthwise_conv_2d", why_not_rectified, _lower, features=("dsp",), cost=rectified_cost
+)

@@ -7,6 +7,7 @@ from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.dsp._channels import fold, why_not_int8
 from uhost.kernels.dsp._product import why_inexact
 from uhost.kernels.dsp._window import window_call
+from uhost.kernels.dsp._window_cost import window_cost
 from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes, window_axes
 
 
@@ -26,4 +27,4 @@ def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
     return window_call(bound, *window_axes(bound))
 
 
-KERNEL = Kernel("depthwise_conv_2d", _supports, _lower, features=("dsp",))
+KERNEL = Kernel("depthwise_conv_2d", _supports, _lower, features=("dsp",), cost=window_cost)

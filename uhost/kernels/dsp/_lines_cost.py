@@ -1,0 +1,209 @@
+"""What depthwise windows over lines of halfwords cost.
+
+Counts of the assembler are those of its text, `templates/kernels/include/dsp_split.h.j2` and
+`dsp_depthwise_3x3*.h.j2`; those of the C around it are GCC 12's at -O2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from uhost.ir.graph import BoundOperator
+from uhost.kernels._cost import Cost
+from uhost.kernels._kernel import KernelCall
+from uhost.kernels.dsp._pieces import CLAMP_BYTES, clamping
+from uhost.targets._work import Work
+
+_CALL = Work(alu=4, branch=1)
+_SAVED = Work(alu=12, store=4, load=2, load_many=1, store_many=1, words=18)
+_WORD = Work(store=1, alu=1, branch=1)
+"""A word of `uhost_dsp_fill`."""
+
+
+def _clamped(call: KernelCall) -> tuple[Work, dict[str, int]]:
+    if not call.values["clamped"]:
+        return Work(), {}
+    rows, columns = call.values["outputs"]
+    return clamping(rows * columns * call.values["channels"]), {"dsp_clamp": CLAMP_BYTES}
+
+
+# 3x3 with a fused ReLU: strips of lines, split by one routine, multiplied by another.
+
+SPLIT_BYTES = 186
+
+
+def splitting(pairs: int, *, before: bool, after: bool) -> Work:
+    """Returns the work of `uhost_dsp_split_line`: pairs of pixels, and one at either end."""
+    work = Work(load=2, load_many=2, store_many=1, words=18, alu=5, branch=3)
+    work += Work(load=2, alu=10, store=4, branch=1) * pairs
+    work += Work(load=1, alu=7, store=4) * before + Work(load=1, alu=6, store=4) * after
+    return work
+
+
+def strip_windows(lines: int, channels: int, outputs: int, along: int, unrolled: int) -> Work:
+    """Returns the work of the routine that makes lines of outputs of up to four channels."""
+    pairs = outputs // 2
+    pair = Work(load_many=4, words=8, multiply=14, alu=3, store=2) + Work(load=3 * (along == 2))
+    line = pair * pairs + Work(load=3, alu=3, store=1, branch=1)
+    if pairs > unrolled:
+        line += Work(alu=1, store=1) + Work(load=1, alu=1, branch=1) * (pairs // unrolled)
+    if outputs % 2:
+        line += Work(load_many=4, words=8, multiply=7, alu=2, store=1)
+    channel = Work(load=10, load_many=1, words=6, store=6, alu=12, branch=1) + line * lines
+    ends = Work(store_many=3, load_many=2, words=24, alu=2, store=2)
+    return ends + channel * channels
+
+
+def _strip_windows_bytes(outputs: int, along: int, unrolled: int) -> int:
+    pairs = outputs // 2
+    pair = 104 if along == 2 else 92
+    return 176 + 18 * (pairs > unrolled) + pair * min(pairs, unrolled) + 54 * (outputs % 2)
+
+
+def _filling(words: int) -> Work:
+    """Returns the work of filling a line of four channels; GCC spells out up to three words."""
+    if words <= 3:
+        return (Work(store=words) + Work(alu=4) * (words - 2)) * 4
+    return (_WORD * words + Work(alu=3, branch=1)) * 4
+
+
+def rectified_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
+    """Returns the cost of `depthwise_conv_2d_3x3_rectified`."""
+    values = call.values
+    rows, outputs = values["outputs"]
+    across, along = values["stride"]
+    routine = next(i for i in call.includes if i.startswith("dsp_depthwise_3x3_rectified:"))
+    unrolled = int(routine.rpartition("unrolled=")[2])
+    split = splitting(
+        values["pair_bytes"] // 4, before=bool(values["ends"] & 1), after=bool(values["ends"] & 2)
+    )
+    channels = values["channels"]
+    groups, rest = -(-channels // 4), channels % 4
+    work = _SAVED + _WORD * values["plane_bytes"]
+    several = values["strip_lines"] < rows
+    before = values["before"][0]
+    # GCC spells out the loop over lines of two words.
+    slot_alu = 9 + 3 * (before > 0) - 6 * (values["pitch_words"] == 2)
+    for first in range(0, rows, values["strip_lines"]):
+        lines = min(values["strip_lines"], rows - first)
+        if several:
+            for slot in range(values["slots"]):
+                y = first * across + slot - before
+                if 0 <= y < values["lines"]:
+                    work += (split + Work(alu=slot_alu, branch=3, load=1)) * groups
+                else:
+                    work += (_filling(values["pitch_words"]) + Work(alu=11, branch=3)) * groups
+        else:
+            work += (split + Work(alu=6, branch=2)) * (values["used_lines"] * groups)
+        windows = strip_windows(lines, 4, outputs, along, unrolled) * (channels // 4)
+        if rest:
+            windows += strip_windows(lines, rest, outputs, along, unrolled)
+        work += windows + Work(alu=8, load=4, store=1, branch=2) * groups
+    if rest:
+        work += Work(alu=6, store=1, branch=1) * groups
+    clamp, shared = _clamped(call)
+    shared |= {
+        routine: _strip_windows_bytes(outputs, along, unrolled),
+        "dsp_split": SPLIT_BYTES,
+    }
+    code = 116 + 40 * (rest > 0) + 16 * values["clamped"]
+    if several:
+        below = (rows - 1) * across + 3 - before > values["lines"]
+        code += 54 + 36 * (before > 0) + 32 * below - 38 * (channels <= 4)
+    return Cost(work + clamp, code, shared)
+
+
+# A ring of lines, brought and split in C.
+
+
+def _bringing(call: KernelCall, y: int, channels: int) -> Work:
+    """Returns the work of bringing input line `y` of some channels into the ring."""
+    values = call.values
+    if not 0 <= y < values["lines"]:
+        words: int = values["line_words"]
+        return Work(alu=10, branch=3) + (_WORD * words + Work(alu=5)) * channels
+    length: int = values["length"]
+    odd: int = values["before"][1] % 2
+    if channels < 4:
+        pixel = Work(alu=14, load=2, store=1, branch=1)
+        return Work(alu=14, branch=3) + (pixel * length + Work(alu=6, branch=1)) * channels
+    work = Work(alu=21, load=3, branch=4)
+    single = Work(alu=22, load=5, store=4)
+    pairs, rest = divmod(length - odd, 2)
+    work += single * odd + single * rest
+    return work + Work(alu=11, load=2, store=4, branch=1) * pairs
+
+
+def _ring(call: KernelCall, outputs: Work, per_line: Work) -> Work:
+    """Returns the work over all lines and groups; `outputs` are one channel's of one line."""
+    values = call.values
+    total, rest = values["channels"], values["channels"] % 4
+    work: Work = _SAVED + _WORD * values["window_words"]
+    for channels, groups in ((4, total // 4), (rest, int(rest > 0))):
+        if not groups:
+            continue
+        group = (outputs * channels + per_line) * values["outputs"][0] + Work(alu=8, store=3)
+        last = (values["outputs"][0] - 1) * values["stride"][0] + values["window"][0]
+        for line in range(last):
+            group += _bringing(call, line - values["before"][0], channels)
+        work += group * groups
+    return work
+
+
+def _ring_bytes(call: KernelCall, group: int) -> int:
+    """Returns the code of the loops over groups, of whole ones and of the rest."""
+    values = call.values
+    odd: int = values["before"][1] % 2
+    singles = odd + (values["length"] - odd) % 2
+    whole: int = (group + 75 * singles) * (values["channels"] >= 4)
+    return 60 + whole + group * bool(values["channels"] % 4)
+
+
+ROUTINE_BYTES = {1: 252, 2: 260}
+"""The routine of one line of 3x3 windows, by stride."""
+
+
+def _line(outputs: int, stride: int) -> Work:
+    """Returns the work of `uhost_dsp_depthwise_3x3_stride_N`."""
+    work = Work(store_many=3, load_many=3, words=31, load=5, store=3, alu=21, multiply=1, branch=2)
+    pair = Work(load_many=4, words=10, multiply=14, alu=8, load=1, store=2, branch=1)
+    if stride == 2:
+        pair += Work(load_many=1, words=3)
+    work += pair * (outputs // 2)
+    if outputs % 2:
+        work += Work(load_many=3, words=9, multiply=7, alu=3, store=1)
+    return work
+
+
+def ring_3x3_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
+    """Returns the cost of `depthwise_conv_2d_3x3`."""
+    values = call.values
+    line = _line(values["outputs"][1], values["stride"][1]) + Work(alu=6, load=1, branch=2)
+    work = _ring(call, line, Work(alu=22, multiply=3, load=4, store=4, branch=2))
+    clamp, shared = _clamped(call)
+    stride = values["stride"][1]
+    shared[f"dsp_depthwise_3x3#{stride}"] = ROUTINE_BYTES[stride]
+    code = _ring_bytes(call, 370) + 16 * values["clamped"]
+    return Cost(work + clamp, code, shared)
+
+
+def ring_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
+    """Returns the cost of `depthwise_conv_2d`."""
+    values = call.values
+    rows, columns = values["window"]
+    pairs = (columns + 1) // 2
+    row = Work(load=2, multiply=1) * pairs
+    one = Work(multiply=1, load=4, store=1, branch=1)
+    if values["outputs"][0] == 1 or values["stride"][0] % rows == 0:
+        # The window begins at the same place of the ring for every line: GCC knows which.
+        row += Work(alu=2, branch=1) if rows > 3 else Work()
+        one += Work(alu=3)
+    else:
+        row += Work(alu=9, branch=1)
+        one += Work(alu=12)
+    one += row * rows
+    line = one * values["outputs"][1] + Work(alu=12, load=4, branch=1)
+    work = _ring(call, line, Work(alu=14, multiply=1, load=4, store=2, branch=2))
+    clamp, shared = _clamped(call)
+    code = _ring_bytes(call, 390 + 20 * pairs) + 16 * values["clamped"]
+    return Cost(work + clamp, code, shared)

@@ -1,0 +1,7 @@
+"""GREATER_EQUAL in portable C, with any broadcasting."""
+
+from __future__ import annotations
+
+from uhost.kernels.reference._compare import comparing
+
+KERNEL = comparing("greater_equal", ">=")

@@ -1,0 +1,7 @@
+"""LESS in portable C, with any broadcasting."""
+
+from __future__ import annotations
+
+from uhost.kernels.reference._compare import comparing
+
+KERNEL = comparing("less", "<")

@@ -1,0 +1,7 @@
+"""True where the first element is the larger one, with numpy broadcasting."""
+
+from __future__ import annotations
+
+from uhost.ops._compare import comparison
+
+OPERATOR = comparison("greater")
