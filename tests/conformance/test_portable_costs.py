@@ -35,8 +35,10 @@ MORE_MODELS = [
     ("mlperf_ic_int8", "mps2_an521", INT8),
     ("mlperf_ad_int8", "mps2_an521", INT8),
 ]
-LOOSE = {"softmax": 0.4, "average_pool_2d": 0.16}
-"""A softmax depends on its data; the means of 3x3 windows are longer than those of others."""
+LOOSE = {"softmax": 0.4}
+"""What a softmax takes depends on its data: it states a mean."""
+UNSTATED = {"reference": ("average_pool_2d",)}
+"""Kernels without a cost: GCC turns the loops over their windows in several ways."""
 
 
 def stated_and_measured(
@@ -59,8 +61,11 @@ def stated_and_measured(
             selection = lowered.selections[operator.name]
             cost = library(selection.library)[selection.name].cost
             measured = profile[operator.name].instructions
-            assert cost is not None, selection.name
             assert measured is not None
+            if selection.name in UNSTATED.get(selection.library, ()):
+                assert cost is None
+                continue
+            assert cost is not None, selection.name
             stated = cost(lowered.graph.bind(operator), selection.call)
             found.append((operator.name, operator.kind, measured, stated))
     return found

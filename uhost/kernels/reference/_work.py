@@ -146,27 +146,3 @@ def band_bytes(values: Mapping[str, Any]) -> int:
     if values["unrolled_y"]:
         taps *= values["window_y"]
     return 165 + 12 * taps + (110 if values["padded"] else 0)
-
-
-_SPELLED_OUT_TAPS = 4
-"""GCC makes straight code of so small a window."""
-
-
-def pool_cost(call: KernelCall, rows: Axis, columns: Axis) -> Cost:
-    """Returns the cost of a pooling, one channel after the other."""
-    values = call.values
-    average = call.template == "average_pool_2d"
-    tap = Work(load=1, alu=2 if average else 4, branch=1)
-    lines, taps = int(rows.valid_taps().sum()), int(columns.valid_taps().sum())
-    outputs = rows.output * columns.output
-    channels: int = values["channels_in"]
-    batches: int = values["batches"]
-    padded = any(axis.starts_outside or axis.ends_outside for axis in (rows, columns))
-    line = Work(alu=5 if padded else 3, branch=1)
-    if not padded and rows.window * columns.window <= _SPELLED_OUT_TAPS:
-        tap, line = Work(load=1, alu=1 if average else 3), Work()
-    output = Work(alu=14 if average else 6, load=1, store=1, branch=1)
-    work = tap * (lines * taps) + line * (lines * columns.output) + output * outputs
-    each = Work(alu=20, load=2, store=2, branch=1) if padded else Work(alu=6, load=1, branch=1)
-    work = work * channels + each * outputs + Work(alu=10, load_many=1, store_many=1)
-    return Cost(work * batches, 220 if padded else 90)
