@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from uhost.config.compilation import Pool
 from uhost.errors import VerifyError
+from uhost.ir.dtype import DType
+from uhost.ir.graph import Attributes, Graph, Operator
+from uhost.ir.tensor import Tensor
+from uhost.planner import plan_memory
 from uhost.planner.pack import lower_bound, pack
 from uhost.planner.plan import Block, MemoryPlan, Overlap
 
@@ -144,3 +151,24 @@ def test_the_peak_names_who_is_live() -> None:
     assert plan.peak_step() == 1
     assert [b.name for b in plan.live_at(1)] == ["b", "a"]
     assert "lower bound 40 B" in str(plan)
+
+
+def element_wise(name: str, source: str, result: str) -> Operator:
+    return Operator(name, "relu", (source,), (result,), Attributes())
+
+
+def test_outputs_and_kept_inputs_share_nothing_though_they_are_read_last() -> None:
+    shape = (16,)
+    tensors = {n: Tensor(n, shape, DType.INT8) for n in ("x", "y", "z")}
+    operators = (element_wise("a", "x", "y"), element_wise("b", "y", "z"))
+    anywhere = {name: [(0, None, None)] for name in ("a", "b")}
+    chain = Graph("chain", tensors, operators, ("x",), ("z",))
+
+    def plan(graph: Graph, *, keep: bool) -> MemoryPlan:
+        return plan_memory(graph, frozenset(), {}, Pool("ram"), 8, anywhere, keep)
+
+    assert plan(chain, keep=False).arena_bytes == 16
+    kept = plan(chain, keep=True)
+    assert (kept.arena_bytes, [o.read for o in kept.overlaps]) == (32, ["y"])
+    both = plan(replace(chain, outputs=("y", "z")), keep=False)
+    assert (both.arena_bytes, [o.read for o in both.overlaps]) == (32, ["x"])

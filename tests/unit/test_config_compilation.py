@@ -26,7 +26,7 @@ NPU = Target("npu", "npu1", ("npu",), ("npu",))
 FULL = CompilationConfig(
     HOST,
     (M7, NPU),
-    Executor("aot", False, "ram", "c", 16, False, "tvmgen"),
+    Executor("aot", False, "ram", "c", 16, False, True, "tvmgen"),
     Runtime("crt", False),
     (Pool("ccm", 4096, 32, ("cortex_m", "npu"), 3), Pool("ram")),
     (Pool("flash", 1 << 20),),

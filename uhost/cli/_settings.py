@@ -164,7 +164,7 @@ def _choice_options() -> Iterator[click.Parameter]:
         ["--optimize"],
         keys=("optimize",),
         heading=heading,
-        metavar="[speed|balanced|size]",
+        metavar="[speed|balanced|size|ram]",
         help="What kernels are chosen for. Default: speed.",
     )
     for what, of in (("flash", "code and constants"), ("ram", "arenas")):
@@ -177,7 +177,10 @@ def _choice_options() -> Iterator[click.Parameter]:
         )
 
 
-_SHORT = {"executor-aot-c-prefix": ("--c-prefix",)}
+_SHORT = {
+    "executor-aot-c-prefix": ("--c-prefix",),
+    "executor-aot-keep-input": ("--keep-input/--no-keep-input",),
+}
 
 
 def _options(
@@ -195,7 +198,8 @@ def _options(
         declared: dict[str, Any] = {"keys": (*keys, key.name), "heading": heading, "help": text}
         parameter = name.replace("-", "_")
         if key.kind is bool:
-            yield SettingOption([f"--{name}/--no-{name}", parameter], default=None, **declared)
+            names = [f"--{name}/--no-{name}", *_SHORT.get(name, ())]
+            yield SettingOption([*names, parameter], default=None, **declared)
         elif key.is_list:
             yield SettingOption([f"--{name}", parameter], type=_NAMES, **declared)
         else:

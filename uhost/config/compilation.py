@@ -19,7 +19,7 @@ T = TypeVar("T")
 AlignmentBytes = Literal[8, 16, 32, 64, 128, 256]
 """No tensor type needs less than 8."""
 
-Optimize = Literal["speed", "balanced", "size"]
+Optimize = Literal["speed", "balanced", "size", "ram"]
 """What kernels are chosen for."""
 
 Numerics = Literal["tflm"]
@@ -50,6 +50,10 @@ class Executor:
     shared_arena: Annotated[
         bool, Meta(description="One arena of the largest size for all models, used in turn.")
     ] = True
+    keep_input: Annotated[
+        bool,
+        Meta(description="Leave the inputs in the arena; else their bytes are used again."),
+    ] = False
     c_prefix: Annotated[
         str,
         Meta(

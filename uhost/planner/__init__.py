@@ -21,17 +21,19 @@ def plan_memory(
     pool: Pool,
     alignment_bytes: int,
     overlaps: Mapping[str, Sequence[Stated]] | None = None,
+    keep_inputs: bool = False,
 ) -> MemoryPlan:
     """Returns the verified plan of `graph`'s tensors and its kernels' scratch.
 
     `overlaps` is operator name → by how much its kernel lets inputs run into the output.
+    With `keep_inputs` the graph's inputs are whole after a run.
     States lie first, one after another, because they are live throughout.
     Everything is aligned to the larger of `alignment_bytes` and the pool's own alignment.
     """
     alignment_bytes = max(alignment_bytes, pool.alignment_bytes)
     roots = view_roots(graph, views)
-    blocks = blocks_of(graph, roots, scratch_bytes)
-    sharing = overlaps_of(graph, roots, blocks, overlaps or {})
+    blocks = blocks_of(graph, roots, scratch_bytes, keep_inputs)
+    sharing = overlaps_of(graph, roots, blocks, overlaps or {}, keep_inputs)
     offsets: dict[str, int] = {}
     state_bytes = 0
     for block in blocks:

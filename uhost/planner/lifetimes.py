@@ -74,13 +74,22 @@ def view_roots(graph: Graph, views: frozenset[str]) -> dict[str, str]:
     return roots
 
 
+def lasting(graph: Graph, keep_inputs: bool) -> tuple[str, ...]:
+    """Returns the tensors that are read after a run: outputs, and inputs that are kept."""
+    return (*graph.outputs, *(graph.inputs if keep_inputs else ()))
+
+
 def blocks_of(
-    graph: Graph, roots: Mapping[str, str], scratch_bytes: Mapping[str, int]
+    graph: Graph,
+    roots: Mapping[str, str],
+    scratch_bytes: Mapping[str, int],
+    keep_inputs: bool = False,
 ) -> tuple[Block, ...]:
     """Returns a block for every tensor that owns bytes, and one for every kernel's scratch.
 
     `scratch_bytes` is operator name → bytes. Constants lie in flash and have no block.
-    Scratch is live during its own step only, a state from the first step to the last.
+    Scratch is live during its own step only, a state from the first step to the last. An
+    output, and with `keep_inputs` an input, is live to the last step.
     """
     last_step = max(len(graph.operators) - 1, 0)
     first: dict[str, int] = {}
@@ -100,7 +109,7 @@ def blocks_of(
         for name in (*operator.inputs, *operator.outputs):
             if name and not graph.tensors[name].is_constant:
                 touch(name, step)
-    for name in graph.outputs:
+    for name in lasting(graph, keep_inputs):
         touch(name, last_step)
     tensors = [
         Block(name, graph.tensors[name].size_bytes, first[name], last[name]) for name in first

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from uhost.ir.graph import Graph
+from uhost.planner.lifetimes import lasting
 from uhost.planner.plan import Block, Overlap
 
 Stated = tuple[int, int | None, int | None]
@@ -16,12 +17,14 @@ def overlaps_of(
     roots: Mapping[str, str],
     blocks: Sequence[Block],
     stated: Mapping[str, Sequence[Stated]],
+    keep_inputs: bool = False,
 ) -> tuple[Overlap, ...]:
     """Returns leave to share for every input that dies in an operator that allows it.
 
     `stated` is operator name → what its kernel says. An input that the operator reads twice
     needs leave for both; one that is a constant or a state, or is needed later, has none.
     """
+    kept = {roots.get(name, name) for name in lasting(graph, keep_inputs)} | set(graph.states)
     by_name = {block.name: block for block in blocks}
     found: list[Overlap] = []
     for step, operator in enumerate(graph.operators):
@@ -37,7 +40,7 @@ def overlaps_of(
             if root in by_name:
                 readers.setdefault(root, []).append(index)
         for root, indices in readers.items():
-            if by_name[root].last != step or root == written.name or root in graph.states:
+            if by_name[root].last != step or root == written.name or root in kept:
                 continue
             if any(index not in limits for index in indices):
                 continue

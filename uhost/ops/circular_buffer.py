@@ -1,0 +1,105 @@
+"""The newest input behind the ones before it: a window over the runs of a streaming model.
+
+Input: (1, 1, …), output: (1, slots, …), int8, oldest slot first; a state keeps the slots of the
+runs before, zeros at first. TFLite Micro can have such an operator end most runs early; only
+the form that ends none is taken.
+Source: TFLite Micro, "circular_buffer.cc".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from uhost.ir.dtype import DType
+from uhost.ir.graph import Attributes, BoundOperator
+from uhost.ir.tensor import Array, Tensor
+from uhost.ops._checks import require, require_dtype
+from uhost.ops._examples import quantized
+from uhost.ops._movement import require_moved
+from uhost.ops._op import Example, Imported, OperatorKind, SourceNode
+from uhost.ops._signal import (
+    check_state,
+    inconsistent,
+    signal_example,
+    signal_import,
+    signal_options,
+    state_tensors,
+    with_states,
+)
+
+_LEGACY_SLOTS = (5, 13)
+"""Slots of streaming models whose files do not say how often the operator lets a run go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class CircularBufferAttributes(Attributes):
+    """Every `cycles_max`-th run goes on behind the operator."""
+
+    cycles_max: int
+
+
+def _kept(output: Tensor) -> tuple[int, ...]:
+    """Returns the shape of the slots that stay for the next run."""
+    return (1, output.shape[1] - 1, *output.shape[2:])
+
+
+def _infer(
+    bound: BoundOperator[CircularBufferAttributes],
+) -> Sequence[tuple[tuple[int, ...], DType]]:
+    newest, output = bound.input(0), bound.outputs[0]
+    require_dtype(newest, DType.INT8)
+    require_moved(newest, output)
+    require(
+        bound.attributes.cycles_max == 1,
+        f"but for every run number {bound.attributes.cycles_max} it ends the run",
+    )
+    fits = len(output.shape) == 4 and newest.shape == (1, 1, *output.shape[2:])
+    if not fits or output.shape[0] != 1 or output.shape[1] < 1:
+        raise inconsistent(bound, f"an input {list(newest.shape)} for slots {list(output.shape)}")
+    made = [(output.shape, DType.INT8)]
+    if output.shape[1] > 1:
+        made.append((check_state(bound, 1, _kept(output)).shape, DType.INT8))
+    return made
+
+
+def _reference(
+    bound: BoundOperator[CircularBufferAttributes], inputs: Sequence[Array | None]
+) -> Sequence[Array]:
+    slots = np.concatenate([one for one in reversed(inputs) if one is not None], axis=1)
+    return [slots, slots[:, 1:].copy()][: len(inputs)]
+
+
+def _import_tflite(node: SourceNode) -> Imported:
+    imported = signal_import(node, CircularBufferAttributes(0), 1, 1)
+    output = node.outputs[0]
+    require(len(output.shape) == 4, f"'{output.name}' has the rank {len(output.shape)}, not 4")
+    cycles = signal_options(node, ["cycles_max"])["cycles_max"] if node.options else 0
+    if cycles <= 0:
+        require(output.shape[1] in _LEGACY_SLOTS, "its options do not say when a run goes on")
+        cycles = 1
+    states = state_tensors(output, {"kept": np.zeros(_kept(output), np.int8)})
+    attributes = CircularBufferAttributes(cycles)
+    return with_states(Imported(attributes, imported.inputs), states)
+
+
+def _examples() -> Iterable[Example]:
+    shapes = {"int8": (1, 4, 1, 3), "int8_wide": (1, 2, 3, 2), "int8_one": (1, 1, 1, 5)}
+    for name, shape in shapes.items():
+        newest = quantized("newest", (1, 1, *shape[2:]), 0.5, 3)
+        output = quantized("slots", shape, 0.5, 3)
+        states = {"kept": np.zeros(_kept(output), np.int8)}
+        attributes = CircularBufferAttributes(1)
+        yield signal_example(name, "circular_buffer", attributes, [newest], [output], states)
+
+
+OPERATOR = OperatorKind(
+    name="circular_buffer",
+    attributes=CircularBufferAttributes,
+    infer=_infer,
+    reference=_reference,
+    importers={"tflite": {"CUSTOM:CIRCULAR_BUFFER": _import_tflite}},
+    examples=_examples,
+)
