@@ -47,7 +47,7 @@ def blocks_bytes(values: Mapping[str, Any]) -> int:
     c: int = values["channel_block"]
     each = 12 + clamping_bytes(values)
     uneven = int(values["pixels"] % p > 0) + int(values["channels_out"] % c > 0)
-    return 60 + 4 * (p + 2 * c) + each * p * c + 60 * uneven
+    return 44 + 4 * (p + 2 * c) + each * p * c + 60 * uneven
 
 
 def blocks_cost(call: KernelCall) -> Cost:
@@ -80,7 +80,7 @@ def taps_cost(call: KernelCall, rows: Axis, columns: Axis) -> Cost:
     work += (output * c + around) * (rows.output * columns.output)
     work = work * blocks + Work(alu=16, load=6, store=5, branch=1) * (rows.output * columns.output)
     each = 18 if values["operation"] == "depthwise" else 12
-    code = (250 if values["operation"] == "depthwise" else 125) + (
+    code = (234 if values["operation"] == "depthwise" else 109) + (
         each + clamping_bytes(values)
     ) * c
     return Cost(work * batches + Work(alu=12, load=4, load_many=2, store_many=2), code)

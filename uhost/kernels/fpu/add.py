@@ -38,7 +38,7 @@ def _cost(bound: BoundOperator[AddAttributes], call: KernelCall) -> Cost:
     step: int = call.values["step"]
     element = Work(load=2, float_alu=1, store=1) + clamping(call.values)
     turn = element * step + Work(alu=4, branch=1)
-    code = 16 + (18 + clamping_bytes(call.values)) * step
+    code = 4 + (18 + clamping_bytes(call.values)) * step
     return Cost(turn * (bound.output.elements // step) + Work(alu=8, branch=1), code)
 
 

@@ -122,7 +122,7 @@ def band_work(values: Mapping[str, Any], rows: Axis, columns: Axis) -> Work:
     return work
 
 
-GATHERING_BYTES = 175
+GATHERING_BYTES = 160
 """Code that gathers one window."""
 
 
@@ -131,8 +131,8 @@ def blocks_bytes(values: Mapping[str, Any]) -> int:
     p: int = values["pixel_block"]
     c: int = values["channel_block"]
     if p > 1:
-        return 230 + 4 * (p + c) + 14 * p * c
-    return 140 + 12 * c if c < values["channels_out"] else 100 + 16 * c
+        return 219 + 4 * (p + c) + 14 * p * c
+    return 124 + 12 * c if c < values["channels_out"] else 88 + 16 * c
 
 
 def blocks_cost(call: KernelCall) -> Cost:
@@ -145,4 +145,4 @@ def band_bytes(values: Mapping[str, Any]) -> int:
     taps: int = values["window_x"] if values["unrolled_x"] else 1
     if values["unrolled_y"]:
         taps *= values["window_y"]
-    return 165 + 12 * taps + (110 if values["padded"] else 0)
+    return 147 + 12 * taps + (110 if values["padded"] else 0)

@@ -48,7 +48,7 @@ def _lower(bound: BoundOperator[AddAttributes]) -> KernelCall:
 
 def _cost(bound: BoundOperator[AddAttributes], call: KernelCall) -> Cost:
     element = Work(load=2, multiply=2, alu=9, store=1, branch=1)
-    return Cost(element * bound.output.elements + Work(alu=12, load_many=1, store_many=1), 80)
+    return Cost(element * bound.output.elements + Work(alu=12, load_many=1, store_many=1), 66)
 
 
 KERNEL = Kernel("add", _supports, _lower, cost=_cost)
