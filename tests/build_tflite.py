@@ -326,7 +326,7 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
     at = bound.attributes
     if getattr(at, "unsigned", False):
         raise ValueError(f"{bound.name} is uint8 in its file")
-    if bound.kind.startswith("signal_"):
+    if any(name.startswith(CUSTOM) for name in OPERATORS[bound.kind].importers["tflite"]):
         return _signal(bound)
     code = bound.kind.upper()
     options: dict[str, Any] = {}
@@ -381,7 +381,7 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
 
 
 def _signal(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[str, Array]]]:
-    """Returns name and options of an operator of TFLite Micro's signal library."""
+    """Returns name and options of a custom operator: its attributes are its options."""
     (code,) = OPERATORS[bound.kind].importers["tflite"]
     options = asdict(bound.attributes)
     if bound.kind in ("signal_rfft", "signal_irfft", "signal_overlap_add"):
