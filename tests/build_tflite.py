@@ -327,7 +327,7 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
     if getattr(at, "unsigned", False):
         raise ValueError(f"{bound.name} is uint8 in its file")
     if any(name.startswith(CUSTOM) for name in OPERATORS[bound.kind].importers["tflite"]):
-        return _signal(bound)
+        return _custom(bound)
     code = bound.kind.upper()
     options: dict[str, Any] = {}
     operands: list[tuple[str, Array]] = []
@@ -380,8 +380,8 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
     return code, options, operands
 
 
-def _signal(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[str, Array]]]:
-    """Returns name and options of a custom operator: its attributes are its options."""
+def _custom(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[str, Array]]]:
+    """Returns name and options of a custom operator whose options are its attributes."""
     (code,) = OPERATORS[bound.kind].importers["tflite"]
     options = asdict(bound.attributes)
     if bound.kind in ("signal_rfft", "signal_irfft", "signal_overlap_add"):

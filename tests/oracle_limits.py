@@ -11,17 +11,22 @@ Limits = Mapping[tuple[str, str], str]
 _ABSENT = "there is no such operator"
 _NO_TYPE = "refused at run time"
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+_WIDE_OR_OLD = ("uint8", "int64", "uint64")
 
 TFLM: Limits = {
     ("sub", "int64"): _NO_TYPE,
+    ("mul", "int64"): _NO_TYPE,
     ("select", ""): _ABSENT,
     ("select_v2", "int32"): _NO_TYPE,
     ("select_v2", "int64"): _NO_TYPE,
     ("select_v2", "bool"): _NO_TYPE,
+    **{("cast", f"{way}{dtype}"): _NO_TYPE for way in ("", "to_") for dtype in _WIDE_OR_OLD},
     **{(kind, "int16"): "absent, or compared with parameters never set" for kind in _COMPARISONS},
     **{(kind, "int8_scale_above_1"): "the program ends" for kind in _COMPARISONS},
 }
 LITERT: Limits = {
+    ("cast", "uint64"): _NO_TYPE,
+    ("cast", "to_uint64"): _NO_TYPE,
     ("squared_difference", "int16"): _NO_TYPE,
     **{
         (kind, name): "raw numbers of different scales are compared"

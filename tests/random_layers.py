@@ -46,11 +46,16 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
         style = replace(style, numbers="typical")
         if activation is Activation.NONE:
             style = replace(style, output_zero_point=-128)
+    unsigned = not style.per_channel and style.numbers == "typical" and rng.random() < 0.5
+    if unsigned:
+        style = replace(style, weight_zero_point=int(rng.choice([-128, 127, size(-40, 40)])))
     name = f"{stem}_{number}"
     if stem.endswith("_int16"):
         stem = stem.removesuffix("_int16")
         bias = DType.INT32 if rng.random() < 0.3 else DType.INT64
-        style = replace(style, dtype=DType.INT16, bias=bias)
+        style = replace(style, dtype=DType.INT16, bias=bias, weight_zero_point=0)
+        unsigned = False
+    plain = replace(PLAIN, activation=activation, unsigned=unsigned)
     pads = [size(0, 4) if rng.random() < 0.5 else 0 for _ in range(4)]
     if stem.startswith("fully_connected"):
         vectors, depth = (1 if rng.random() < 0.7 else size(2, 5)), size(1, 150)
@@ -60,11 +65,9 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
         return layer("fully_connected", vector, (vectors, depth), (size(1, 30), depth), style, name)
     if stem == "conv_2d_pointwise":
         x = (size(1, 2), size(1, 6), size(1, 6), size(1, 70))
-        plain = replace(PLAIN, activation=activation)
         return layer("conv_2d", plain, x, (size(1, 20), 1, 1, x[3]), style, name)
     if stem == "conv_2d_pointwise_small":
         x = (1, size(2, 6), size(1, 6), int(rng.choice([8, 16])))
-        plain = replace(PLAIN, activation=activation)
         return layer("conv_2d", plain, x, (size(1, 20), 1, 1, x[3]), style, name)
     if stem == "conv_2d_winograd":
         depth, padding = (
@@ -73,14 +76,14 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
         )
         height = 2 * size(1, 4) + 2 - padding.top - padding.bottom
         width = 4 * size(1, 3) + 2 - padding.left - padding.right
-        tiled = replace(PLAIN, padding=padding, activation=activation)
+        tiled = replace(plain, padding=padding)
         x, weights = (1, max(height, 1), max(width, 1), depth), (2 * size(1, 8), 3, 3, depth)
         return layer("conv_2d", tiled, x, weights, style, name)
     if stem in ("conv_2d", "conv_2d_gathered"):
         x = (1, size(1, 8), size(1, 8), int(rng.choice([1, 2, 3, 4, 7, 8, 12])))
         dilation = (size(1, 3), size(1, 3)) if rng.random() < 0.3 else (1, 1)
         any_conv = Conv2DAttributes(
-            (size(1, 4), size(1, 4)), dilation, Padding2D(*pads), activation
+            (size(1, 4), size(1, 4)), dilation, Padding2D(*pads), activation, unsigned
         )
         window = (size(1, 5), size(1, 5))
         if stem == "conv_2d_gathered":
@@ -99,7 +102,7 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
         window, strides, inputs = (3, 3), (size(1, 2), size(1, 3)), size(4, 11)
         longest = 60 if rng.random() < 0.2 else 13
         x = (1, size(1, longest), size(1, longest), inputs)
-    lines = DepthwiseConv2DAttributes(strides, (1, 1), Padding2D(*pads), activation)
+    lines = DepthwiseConv2DAttributes(strides, (1, 1), Padding2D(*pads), activation, unsigned)
     return layer("depthwise_conv_2d", lines, x, (1, *window, inputs * multiplier), style, name)
 
 

@@ -23,6 +23,7 @@ from uhost.codegen.firmware import firmware_files
 from uhost.codegen.lowered import Lowered, arena_bytes, constant_bytes
 from uhost.codegen.names import identifier
 from uhost.codegen.placement import params_source, place_params
+from uhost.codegen.remedies import with_remedies
 from uhost.codegen.renode import renode_files
 from uhost.config.board import Board, load_board
 from uhost.config.compilation import CompilationConfig, KernelChoice
@@ -238,11 +239,15 @@ def compile_models(
     models = tuple(CompiledModel(*pair) for pair in zip(sources, lowered, strict=True))
     placed = place_params(lowered, config.executor, found)
     in_ram = {one.name: len(one.params.blob) for one in placed if one.placement == "ram"}
-    for one in lowered:
-        ram_bytes = in_ram.get(one.identifier, 0)
-        check_fits(one.graph, one.plan, 0 if ram_bytes else one.constant_bytes(), found, ram_bytes)
     flash_bytes = 0 if in_ram else constant_bytes(lowered)
-    check_pools(config, arena_bytes(lowered, config.executor), flash_bytes, found)
+    try:
+        for one in lowered:
+            ram_bytes = in_ram.get(one.identifier, 0)
+            weights = 0 if ram_bytes else one.constant_bytes()
+            check_fits(one.graph, one.plan, weights, found, ram_bytes)
+        check_pools(config, arena_bytes(lowered, config.executor), flash_bytes, found)
+    except OutOfMemoryError as error:
+        raise with_remedies(error, lowered, config) from error
     artifact = emit(lowered, config, __version__)
     if not config.runtime.system_lib:
         return Compiled(models, found, config, artifact, artifact.digest(), how)

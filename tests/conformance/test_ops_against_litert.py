@@ -27,8 +27,8 @@ def why_not(kind: str, example: Example) -> str:
         return "another arithmetic"
     if kind == "quantize" and dtypes == [DType.INT8, DType.INT32]:
         return "LiteRT has no int8 to int32"
-    if kind.startswith("signal_"):
-        return "LiteRT has no signal library"
+    if kind.startswith(("signal_", "circular_")):
+        return "LiteRT has no custom operators of TFLite Micro"
     if kind == "conv_2d" and len([name for name in graph.operators[0].inputs if name]) < 3:
         return "LiteRT has no convolution without a bias"
     if kind == "depthwise_conv_2d" and example.name == "int16_narrow":

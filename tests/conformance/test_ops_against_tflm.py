@@ -83,6 +83,28 @@ COMPARED = [
 ]
 
 
+ABSENT = ("no such type", "refused at run time", "there is no such operator")
+
+
+@pytest.mark.parametrize(
+    ("kind", "example"),
+    [
+        pytest.param(kind, example, id=f"{kind}-{example.name}")
+        for kind, example in examples()
+        if why_not(kind, example) in ABSENT
+    ],
+)
+def test_what_tflite_micro_lacks_is_by_litert(kind: str, example: Example) -> None:
+    bound = next(b for b in example.graph.bound_operators() if b.kind == kind)
+    assert OPERATORS[kind].by_litert(bound), "say so in `by_litert`, which `uhost ops` shows"
+
+
+def test_what_is_by_litert_is_not_compared_with_tflite_micro() -> None:
+    for kind, example in examples():
+        bound = next(b for b in example.graph.bound_operators() if b.kind == kind)
+        assert not (OPERATORS[kind].by_litert(bound) and not why_not(kind, example)), example.name
+
+
 def run_tflm(content: bytes, inputs: list[Array], count: int) -> list[Array]:
     interpreter = runtime.Interpreter.from_bytes(content, arena_size=ARENA_BYTES)
     for index, array in enumerate(inputs):

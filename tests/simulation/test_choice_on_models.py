@@ -167,3 +167,19 @@ def test_compiling_stays_quick(shared_models: Path) -> None:
         before = time.process_time()
         driver.compile_models(sources, BOARD)
         assert time.process_time() - before < 3, name
+
+
+RAM_KIB = {KWS: 12, VWW: 42, IC: 38, AD: 2.4}
+"""Most RAM of each model, arena and stack, where little of it is aimed at."""
+
+
+@pytest.mark.needs("arm_gcc")
+@pytest.mark.parametrize("name", [KWS, VWW, IC, AD])
+def test_little_ram_costs_few_instructions(shared_models: Path, name: str) -> None:
+    fast = measured(shared_models, name, built(shared_models, name))
+    small = measured(shared_models, name, built(shared_models, name, optimize="ram"))
+    assert small.model_ram_bytes is not None
+    assert small.model_ram_bytes <= RAM_KIB[name] * 1024
+    assert small.instructions is not None
+    assert fast.instructions is not None
+    assert small.instructions <= 1.3 * fast.instructions

@@ -97,7 +97,7 @@ def scaled(factor: float, *bias: int) -> Layer:
 FLOATS = LayerStyle(dtype=DType.FLOAT32)
 ONE_FACTOR = LayerStyle(per_channel=False)
 SHIFTED_WEIGHTS = LayerStyle(per_channel=False, weight_zero_point=4)
-LOWEST = np.full((4, 1, 1, 4), -128, np.int8)
+ENDS = np.resize(np.asarray([-128, 127], np.int8), (4, 1, 1, 4))
 IMAGE = (1, 3, 3, 4)
 
 
@@ -113,23 +113,13 @@ IMAGE = (1, 3, 3, 4)
         ("conv_2d_pointwise", conv(IMAGE, (4, 1, 1, 2)), "grouped"),
         (
             "conv_2d_pointwise",
-            with_constant(POINTWISE, 1, LOWEST),
-            "a weight of -128 beside a negative one",
+            with_constant(POINTWISE, 1, ENDS),
+            "weights of a channel that are more than 254 apart",
         ),
         ("conv_2d_pointwise", scaled(2.0**-24, 2**30 + 2**23), "sums that reach 2^30"),
         ("conv_2d_pointwise", scaled(2.0**-17, 0, 2**23 + 2**16), "sums that reach 2^23"),
         ("conv_2d_pointwise", scaled(0.6, 0), "an output factor of 0.5 or more"),
         ("conv_2d_pointwise", scaled(2.0**-30, 2**29), "an output factor too small for its sums"),
-        (
-            "fully_connected",
-            layer("fully_connected", VECTOR, (1, 4), (4, 4), SHIFTED_WEIGHTS),
-            "weights with a zero point",
-        ),
-        (
-            "fully_connected_uniform",
-            layer("fully_connected", VECTOR, (1, 4), (4, 4), SHIFTED_WEIGHTS),
-            "weights with a zero point",
-        ),
         (
             "fully_connected_uniform",
             layer("fully_connected", VECTOR, (2, 4), (4, 4), ONE_FACTOR),
@@ -145,9 +135,9 @@ IMAGE = (1, 3, 3, 4)
             with_constant(
                 layer("fully_connected", VECTOR, (1, 4), (4, 4), ONE_FACTOR),
                 1,
-                np.full((4, 4), -128, np.int8),
+                ENDS.reshape(4, 4),
             ),
-            "a weight of -128 beside a negative one",
+            "weights of a channel that are more than 254 apart",
         ),
         ("conv_2d_int16", conv(IMAGE, (4, 2, 2, 4)), "int8 input"),
         ("conv_2d_int16", conv(IMAGE, (4, 2, 2, 2), style=INT16), "grouped"),

@@ -2,65 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import click
 
 from uhost.cli._console import show
 from uhost.cli._options import json_option
 
-if TYPE_CHECKING:
-    from uhost.ops._op import OperatorKind
-
 
 @click.command()
 @json_option
 def command(as_json: bool) -> None:
-    """List the operators, their names in model formats, types, and kernels per library.
+    """List the operators: types, the number of kernels per library, and whose results they give.
 
-    The types are those of the examples by which every operator is tested.
+    The types are those of the examples by which every operator is tested. `--json` has the
+    kernels by name, and the operators' names in model formats.
 
     Example: uhost ops
     """
     from uhost.kernels._kernel import candidates, library_names
     from uhost.ops._op import OPERATORS
+    from uhost.report.operators import operators_table, supported_types
     from uhost.report.records import results_json
-    from uhost.report.tables import table
 
     libraries = library_names()
-    formats = {k.name: {f: sorted(names) for f, names in k.importers.items()} for k in OPERATORS}
-    kernels = {
-        k.name: {one: [stem for stem, _ in candidates(k.name, one)] for one in libraries}
-        for k in OPERATORS
-    }
+    supported = list(supported_types(libraries))
     if as_json:
         rows = [
             {
                 "operator": kind.name,
-                "formats": formats[kind.name],
-                "types": _types(kind),
-                "kernels": kernels[kind.name],
+                "formats": {form: sorted(names) for form, names in kind.importers.items()},
+                "types": [t for one in supported if one.operator == kind.name for t in one.types],
+                "kernels": {
+                    one: [stem for stem, _ in candidates(kind.name, one)] for one in libraries
+                },
+                "support": [
+                    {"types": one.types, "kernels": one.kernels, "reference": one.reference}
+                    for one in supported
+                    if one.operator == kind.name
+                ],
             }
             for kind in OPERATORS
         ]
         click.echo(results_json(rows))
         return
-    made = table("operator", "in .tflite", "types", *(f"{name} kernels" for name in libraries))
-    for kind in OPERATORS:
-        found = kernels[kind.name]
-        cells = [", ".join(found[one]) or ("view" if kind.is_view else "-") for one in libraries]
-        names = ", ".join(formats[kind.name].get("tflite", [])) or "-"
-        made.add_row(kind.name, names, ", ".join(_types(kind)), *cells)
-    show(made)
-
-
-def _types(kind: OperatorKind[Any]) -> list[str]:
-    """Returns the types of first input and output of the operator's examples."""
-    pairs = set()
-    for example in kind.examples():
-        bound = next(b for b in example.graph.bound_operators() if b.kind == kind.name)
-        pairs.add((str(bound.input(0).dtype), str(bound.outputs[0].dtype)))
-    return [one if one == two else f"{one} to {two}" for one, two in sorted(pairs)]
+    show(operators_table(supported, libraries))
 
 
 COMMAND = command

@@ -36,6 +36,9 @@ class Limits:
     arena_bytes: int | None = None
 
 
+MOST_SLOWDOWN = 1.2
+"""How many times the cycles of the fastest kernels the smallest arena may take."""
+
 RESERVE = 100
 """One part in so many of the flash limit is kept free for what costs are off."""
 
@@ -69,9 +72,43 @@ def lower_module(
     else:
         pool = by_room(pools)[-1]
     limits = _limits(config, pool)
+    if config.optimize == "ram":
+        return _least_ram(kernels, pool, limits, made)
     if limits.arena_bytes is None or arena_bytes(made, config.executor) <= limits.arena_bytes:
         return made
     return kernels.lower(pool, limits)
+
+
+def _least_ram(
+    kernels: Kernels, pool: Pool, limits: Limits, fastest: list[Lowered]
+) -> list[Lowered]:
+    """Returns the graphs with the fastest kernels of the smallest arena that is found.
+
+    The limit of RAM is halved in on, between what no choice can go below and the arena of
+    the fastest kernels. `fastest` are the graphs with those; kernels that take more than
+    `MOST_SLOWDOWN` times their cycles are no choice.
+    """
+    most_cycles = MOST_SLOWDOWN * _cycles(fastest)
+    executor = kernels.config.executor
+    alignment = executor.alignment_bytes
+    best, high = fastest, arena_bytes(fastest, executor)
+    low = min(kernels.floor(pool), high)
+    trial = low
+    while trial < high:
+        made = kernels.lower(pool, replace(limits, arena_bytes=trial))
+        found = arena_bytes(made, executor)
+        if found < high and _cycles(made) <= most_cycles:
+            best, high = made, found
+        low = max(low, trial + alignment)
+        trial = low + (high - low) // 2 // alignment * alignment
+    user = kernels.config.ram_limit_bytes
+    if user is not None and high > user:
+        return kernels.lower(pool, limits)  # which says what is missing
+    return best
+
+
+def _cycles(models: Sequence[Lowered]) -> int:
+    return sum(s.variant.cycles or 0 for one in models for s in one.selections.values())
 
 
 def _limits(config: CompilationConfig, pool: Pool | None) -> Limits:
@@ -107,8 +144,8 @@ class Kernels:
         config: CompilationConfig,
         forced: Mapping[str, Mapping[str, str]],
     ) -> None:
+        self.config = config
         self._graphs = graphs
-        self._config = config
         self._views = [view_operators(graph) for graph in graphs]
         self._offers: list[dict[str, Offer]] = [
             offers(graph, config.targets, views, forced.get(graph.name, {}), self._routine)
@@ -129,7 +166,7 @@ class Kernels:
 
     def _routine(self, graph: Graph, role: str) -> Routine:
         """Returns a graph that an operator runs, lowered: in what memory the caller gives it."""
-        own = replace(self._config, flash_limit_bytes=None, ram_limit_bytes=None, kernels=())
+        own = replace(self.config, flash_limit_bytes=None, ram_limit_bytes=None, kernels=())
         [lowered] = lower_module([graph], own, {})
         return routine_of(lowered, role)
 
@@ -148,14 +185,20 @@ class Kernels:
             if limits.arena_bytes is None:
                 break
             made = self._lowered(choice, plans)
-            if arena_bytes(made, self._config.executor) <= limits.arena_bytes:
+            if arena_bytes(made, self.config.executor) <= limits.arena_bytes:
                 break
             if not self._tighten(rooms, choice, plans, limits.arena_bytes):
-                user = self._config.ram_limit_bytes
-                if user is not None and arena_bytes(made, self._config.executor) > user:
+                user = self.config.ram_limit_bytes
+                if user is not None and arena_bytes(made, self.config.executor) > user:
                     raise self._ram_error(pool, user)
                 break
         return self._lowered(choice, plans, Reasons(self._flat(), choice, aim, self._lacks(rooms)))
+
+    def floor(self, pool: Pool) -> int:
+        """Returns bytes of the arena that no choice of kernels can go below."""
+        self._demands = self._demands or self._measure(pool)
+        rooms = self._rooms(pool, Limits(None, 0))
+        return max((min(self._demands[key]) - room for key, room in rooms.items()), default=0)
 
     # Operators in one row: (graph, operator name).
 
@@ -185,12 +228,12 @@ class Kernels:
             [self._options[g][name][i] for i in places]
             for (g, name), places in zip(self._keys(), allowed, strict=True)
         ]
-        aim = Aim(self._config.optimize, limits.flash_bytes, self._fixed_bytes)
+        aim = Aim(self.config.optimize, limits.flash_bytes, self._fixed_bytes)
         found = choose(operators, aim)
         if found is None:
             smallest = choose(operators, replace(aim, optimize="size", flash_limit_bytes=None))
             assert smallest is not None
-            user, needed = self._config.flash_limit_bytes, smallest.flash_bytes + aim.fixed_bytes
+            user, needed = self.config.flash_limit_bytes, smallest.flash_bytes + aim.fixed_bytes
             needed += needed // (RESERVE - 1) + 1
             if user is not None and needed > user:
                 raise self._flash_error(user, needed)
@@ -213,7 +256,7 @@ class Kernels:
             name: [(o.input, o.least, o.most) for o in call.overlaps]
             for name, call in calls.items()
         }
-        executor = self._config.executor
+        executor = self.config.executor
         return plan_memory(
             self._graphs[g],
             self._views[g],
@@ -274,7 +317,8 @@ class Kernels:
 
     def _shared(self, g: int, name: str, call: KernelCall, plan: MemoryPlan) -> int:
         stated = {name: [(o.input, o.least, o.most) for o in call.overlaps]}
-        overlaps = overlaps_of(self._graphs[g], plan.views, plan.blocks, stated)
+        keep_input = self.config.executor.keep_input
+        overlaps = overlaps_of(self._graphs[g], plan.views, plan.blocks, stated, keep_input)
         return sum(shared_bytes(plan.blocks, overlaps).values())
 
     def _tighten(
@@ -326,7 +370,7 @@ class Kernels:
             g, name = key
             least[g][name] = self._offers[g][name].variants[demands.index(min(demands))].call
         plans = [self._plan(g, one, pool) for g, one in enumerate(least)]
-        together = self._config.executor.shared_arena
+        together = self.config.executor.shared_arena
         sizes = [plan.arena_bytes for plan in plans]
         smallest = max(sizes) if together else sum(sizes)
         g = sizes.index(max(sizes))

@@ -37,7 +37,7 @@ class Node:
     `operator` is its name in the format, `place` says where it is in the file. With
     `from_uint8` its int8 tensors are uint8 in the file (`uhost.frontends._uint8`).
     `subgraph` returns another graph of the file; `declared_intermediates` are only described.
-    `variables` are the states that the file's graphs share.
+    `variables` are the states that the file's graphs share, `kept` all of the node's own graph.
     """
 
     index: int
@@ -50,6 +50,7 @@ class Node:
     subgraph: Callable[[int], Graph] = _no_subgraphs
     declared_intermediates: tuple[Declared | None, ...] = ()
     variables: Mapping[str, Tensor] = field(default_factory=dict)
+    kept: frozenset[str] = frozenset()
 
     @property
     def declared(self) -> tuple[Declared | None, ...]:

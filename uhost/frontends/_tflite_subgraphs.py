@@ -159,7 +159,7 @@ class Subgraphs:
         }
         shared = {name: states[name][0] for name in self._variables.names if name in states}
         nodes = [
-            replace(node, subgraph=self._called, variables=shared)
+            replace(node, subgraph=self._called, variables=shared, kept=frozenset(states))
             for node in recentre(resolved, inputs, outputs)
         ]
         name = self._name if is_model else f"{self._name}_{index}"

@@ -55,9 +55,9 @@ class Choice:
 class Aim:
     """What is made small, and the flash that must not be exceeded.
 
-    `speed`: cycles, then flash. `size`: flash, then cycles. `balanced`: the product of
-    both: more flash is taken where it saves a greater share of cycles than it adds of
-    flash. `fixed_bytes` are part of the flash whatever is chosen.
+    `speed` and, under a small limit of RAM, `ram`: cycles, then flash. `size`: flash, then
+    cycles. `balanced`: the product of both: more flash is taken where it saves a greater share
+    of cycles than it adds of flash. `fixed_bytes` are part of the flash whatever is chosen.
     """
 
     optimize: Optimize
@@ -67,7 +67,7 @@ class Aim:
     def score(self, cycles: float, flash_bytes: float) -> tuple[float, float]:
         """Returns what is compared: the less the better."""
         flash = flash_bytes + self.fixed_bytes
-        if self.optimize == "speed":
+        if self.optimize in ("speed", "ram"):
             return cycles, flash
         return (flash, cycles) if self.optimize == "size" else (cycles * flash, flash)
 
@@ -86,7 +86,7 @@ def choose(operators: Sequence[Sequence[Option]], aim: Aim) -> Choice | None:
     """
     best = _greedy(operators, aim)
     fastest = tuple(min(range(len(o)), key=lambda j: o[j].cycles) for o in operators)
-    if aim.optimize == "speed" and best is not None:
+    if aim.optimize in ("speed", "ram") and best is not None:
         least = sum(options[j].cycles for options, j in zip(operators, fastest, strict=True))
         if best.cycles == least:
             return best
@@ -295,7 +295,7 @@ class _Search:
         for slope, priced in zip(_SLOPES, rest.priced, strict=True):
             # No completion has cycles + slope * flash below this.
             line = label.cycles + slope * (label.flash + aim.fixed_bytes) + priced
-            if aim.optimize == "speed" and aim.flash_limit_bytes is not None:
+            if aim.optimize in ("speed", "ram") and aim.flash_limit_bytes is not None:
                 lowest = max(lowest, line - slope * aim.flash_limit_bytes)
             elif aim.optimize == "balanced":
                 least = flash + aim.fixed_bytes

@@ -156,6 +156,11 @@ def library_names() -> tuple[str, ...]:
     return tuple(sorted({*_built_in(), *outside}))
 
 
+def built_in_libraries() -> tuple[str, ...]:
+    """Returns the kernel libraries that no outside package adds."""
+    return tuple(sorted(_built_in()))
+
+
 def template_folders() -> dict[str, tuple[Path, ...]]:
     """Returns library → folders of templates that outside packages ship for it.
 

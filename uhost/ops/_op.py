@@ -101,6 +101,10 @@ class CallingNode(SourceNode, Protocol):
         """The states that all graphs of the file share, by name."""
 
     @property
+    def kept(self) -> frozenset[str]:
+        """The tensors of the node's own graph that last from run to run."""
+
+    @property
     def intermediates(self) -> tuple[Tensor | None, ...]:
         """Tensors that are never stored: their quantisation is what the operator computes in."""
 
@@ -167,6 +171,9 @@ class OperatorKind(Generic[A]):
     points less 128, by LiteRT's rules, given the attributes that its importer makes of a node
     with `from_uint8`. `folds_at_import`: on constants it is computed when the file is read, as
     its readers may need to see constants.
+
+    `by_litert` is true for an operator that TFLite Micro lacks, or lacks for these types: its
+    results are those of LiteRT's reference kernels. That uint8 is one of them goes without saying.
     """
 
     name: str
@@ -189,9 +196,15 @@ class OperatorKind(Generic[A]):
     joins_channels: Callable[[BoundOperator[A]], bool] = lambda bound: False
     takes_uint8: bool = False
     folds_at_import: bool = False
+    by_litert: Callable[[BoundOperator[A]], bool] = lambda bound: False
 
 
 OPERATORS: Registry[OperatorKind[Any]] = Registry("uhost.ops", "OPERATOR", "operator")
+
+
+def reads(*types: DType) -> Callable[[BoundOperator[Any]], bool]:
+    """Returns what tells whether an operator's first input has one of `types`."""
+    return lambda bound: bound.input(0).dtype in types
 
 
 def single(

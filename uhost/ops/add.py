@@ -32,6 +32,7 @@ from uhost.ops._op import (
     Imported,
     OperatorKind,
     SourceNode,
+    reads,
     single,
 )
 from uhost.ops._tflite import check_counts, options_table
@@ -212,4 +213,5 @@ OPERATOR = OperatorKind(
     takes_uint8=True,
     interval=elementwise(_reference),
     is_channelwise=lambda bound: bound.input(0).shape == bound.input(1).shape,
+    by_litert=reads(DType.INT64),
 )

@@ -313,4 +313,5 @@ OPERATOR = OperatorKind(
     operands=lambda bound: (bound.input(0),),
     takes_uint8=True,
     is_contraction=lambda bound: groups(bound) == 1,
+    by_litert=is_hybrid,
 )

@@ -20,6 +20,7 @@ from uhost.ops._weighted import (
     check_layer,
     check_ranks,
     finish_quantized,
+    is_hybrid,
     place,
     weight_zero_point,
 )
@@ -204,4 +205,5 @@ OPERATOR = OperatorKind(
     takes_uint8=True,
     is_channelwise=lambda bound: bound.input(1).shape[3] == bound.input(0).shape[3],
     is_expansion=lambda bound: bound.input(0).shape[3] == 1 < bound.input(1).shape[3],
+    by_litert=is_hybrid,
 )

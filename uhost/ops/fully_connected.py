@@ -22,7 +22,14 @@ from uhost.ops._op import (
     UnsupportedNodeError,
 )
 from uhost.ops._tflite import options_table
-from uhost.ops._weighted import check_layer, check_ranks, finish_quantized, place, weight_zero_point
+from uhost.ops._weighted import (
+    check_layer,
+    check_ranks,
+    finish_quantized,
+    is_hybrid,
+    place,
+    weight_zero_point,
+)
 from uhost.ops._weighted_examples import (
     EXTREME,
     INT16,
@@ -177,4 +184,5 @@ OPERATOR = OperatorKind(
     interval=_interval,
     operands=lambda bound: (bound.input(0),),
     is_contraction=lambda bound: bound.input(0).shape[-1:] == bound.input(1).shape[1:],
+    by_litert=is_hybrid,
 )

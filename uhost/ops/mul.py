@@ -10,7 +10,7 @@ import numpy as np
 from uhost.errors import MalformedModelError
 from uhost.ir.dtype import DType
 from uhost.ir.graph import Attributes, BoundOperator
-from uhost.ir.tensor import Array
+from uhost.ir.tensor import Array, Tensor
 from uhost.numerics.fixed_point import (
     activation_range,
     multiply_by_quantized_multiplier,
@@ -19,10 +19,12 @@ from uhost.numerics.fixed_point import (
 from uhost.ops._activation import clamp_float, tflite_activation
 from uhost.ops._checks import require, require_dtype, require_quantized, require_same_dtype
 from uhost.ops._examples import quantized, real
-from uhost.ops._op import Activation, Example, Imported, OperatorKind, SourceNode, single
+from uhost.ops._op import Activation, Example, Imported, OperatorKind, SourceNode, reads, single
 from uhost.ops._tflite import check_counts, options_table
 
-_TYPES = (DType.INT8, DType.INT16, DType.FLOAT32)
+WHOLE = (DType.INT32, DType.INT64)
+"""Types whose numbers stand for themselves; their products wrap."""
+_TYPES = (DType.INT8, DType.INT16, *WHOLE, DType.FLOAT32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ def _infer(bound: BoundOperator[MulAttributes]) -> Sequence[tuple[tuple[int, ...
             f"shapes {list(first.shape)} and {list(second.shape)} do not broadcast",
             where=f"operator '{bound.name}' (mul)",
         ) from None
-    if first.dtype.is_integer:
+    if first.dtype in (DType.INT8, DType.INT16):
         require_quantized(first, second, output)
         if first.dtype is DType.INT16:
             for tensor in (first, second, output):
@@ -70,6 +72,9 @@ def _reference(
     activation, output = bound.attributes.activation, bound.output
     if first.dtype == np.float32:
         return [clamp_float(first * second, activation)]
+    if output.dtype in WHOLE:
+        # numpy wraps, as registers do.
+        return [np.clip(first * second, *activation.whole(output.dtype.limits))]
     products = (first.astype(np.int64) - bound.input(0).zero_point) * (
         second.astype(np.int64) - bound.input(1).zero_point
     )
@@ -129,6 +134,22 @@ def _examples() -> Iterable[Example]:
     yield case("int16_relu", (same, (7,)), (2e-4, 3e-4, 1e-3), zeros, Activation.RELU, DType.INT16)
     yield case("int16_large", (same, same), (1.0, 2.0, 0.001), zeros, dtype=DType.INT16)
 
+    def whole(
+        name: str,
+        shapes: tuple[tuple[int, ...], tuple[int, ...]],
+        dtype: DType,
+        activation: Activation = Activation.NONE,
+    ) -> Example:
+        shape = tuple(np.broadcast_shapes(*shapes))
+        inputs = [Tensor("first", shapes[0], dtype), Tensor("second", shapes[1], dtype)]
+        output = Tensor("output", shape, dtype)
+        graph = single(name, "mul", MulAttributes(activation), inputs, [output])
+        return Example(name, graph, (str(dtype),))
+
+    yield whole("int32", ((40,), ()), DType.INT32)
+    yield whole("int32_relu6", ((2, 3), (2, 1)), DType.INT32, Activation.RELU6)
+    yield whole("int64", ((4, 3), (4, 3)), DType.INT64)
+
     def floats(
         name: str,
         shapes: tuple[tuple[int, ...], tuple[int, ...]],
@@ -152,4 +173,5 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"MUL": _import_tflite}},
     examples=_examples,
     is_channelwise=lambda bound: bound.input(0).shape == bound.input(1).shape,
+    by_litert=reads(DType.INT64),
 )

@@ -12,7 +12,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import Attributes, BoundOperator
 from uhost.ir.tensor import Array
 from uhost.ops._movement import ANY_TYPE, example_tensor, require_moved
-from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, single
+from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, reads, single
 from uhost.ops._tflite import check_counts, malformed, options_table, resolve_axis
 
 
@@ -76,4 +76,5 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"PACK": _import_tflite}},
     examples=_examples,
     takes_uint8=True,
+    by_litert=reads(DType.UINT8, DType.BOOL),
 )

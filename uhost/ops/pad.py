@@ -19,7 +19,15 @@ from uhost.ops._checks import (
 )
 from uhost.ops._examples import quantized
 from uhost.ops._interval import Interval
-from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, UnsupportedNodeError, single
+from uhost.ops._op import (
+    Example,
+    Imported,
+    OperatorKind,
+    SourceNode,
+    UnsupportedNodeError,
+    reads,
+    single,
+)
 from uhost.ops._tflite import check_counts, constant_integers, malformed
 
 
@@ -159,4 +167,5 @@ OPERATOR = OperatorKind(
     is_copy=lambda bound: not any((*bound.attributes.before, *bound.attributes.after)),
     interval=_interval,
     is_channelwise=_keeps_channels,
+    by_litert=reads(DType.INT64),
 )

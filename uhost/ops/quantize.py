@@ -125,4 +125,7 @@ OPERATOR = OperatorKind(
     ),
     interval=elementwise(_reference),
     is_channelwise=lambda bound: True,
+    by_litert=lambda bound: (
+        bound.output.dtype is DType.UINT8 and bound.input(0).dtype is DType.FLOAT32
+    ),
 )

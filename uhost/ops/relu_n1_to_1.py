@@ -46,4 +46,5 @@ OPERATOR = OperatorKind(
     takes_uint8=True,
     interval=elementwise(_reference),
     is_channelwise=lambda bound: True,
+    by_litert=lambda bound: True,
 )

@@ -59,4 +59,5 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"SELECT": import_plain(3)}},
     examples=_examples,
     folds_at_import=True,
+    by_litert=lambda bound: True,
 )

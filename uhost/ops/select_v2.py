@@ -30,4 +30,5 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"SELECT_V2": import_plain(3)}},
     examples=_examples,
     folds_at_import=True,
+    by_litert=lambda bound: bound.output.dtype in (DType.INT32, DType.INT64, DType.BOOL),
 )

@@ -55,4 +55,5 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"SHAPE": _import_tflite}},
     examples=_examples,
     reads_shapes=True,
+    by_litert=lambda bound: bound.output.dtype is DType.INT64,
 )

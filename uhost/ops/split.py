@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from uhost.ir.dtype import DType
 from uhost.ops._movement import ANY_TYPE, example_tensor
-from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, single
+from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, reads, single
 from uhost.ops._split import SplitAttributes, constant_axis, infer_split, split_reference
 from uhost.ops._tflite import malformed, options_table
 
@@ -49,4 +49,5 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"SPLIT": _import_tflite}},
     examples=_examples,
     takes_uint8=True,
+    by_litert=reads(DType.UINT8, DType.INT64, DType.BOOL),
 )

@@ -12,7 +12,7 @@ from uhost.ir.graph import Attributes, BoundOperator
 from uhost.ir.tensor import Array, Tensor
 from uhost.ops._checks import require
 from uhost.ops._movement import ANY_TYPE, example_tensor, require_moved
-from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, single
+from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, reads, single
 from uhost.ops._tflite import constant_integers, malformed, options_table
 
 
@@ -205,4 +205,5 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"STRIDED_SLICE": _import_tflite}},
     examples=_examples,
     takes_uint8=True,
+    by_litert=reads(DType.UINT8, DType.INT64),
 )

@@ -22,7 +22,7 @@ from uhost.ops._elementwise import (
     import_activation,
     infer_elements,
 )
-from uhost.ops._op import Activation, Example, OperatorKind
+from uhost.ops._op import Activation, Example, OperatorKind, reads
 
 LEFT_SHIFTS = {DType.INT8: 20, DType.INT16: 15}
 """Bits that quantised inputs are shifted left by before they are scaled."""
@@ -98,4 +98,5 @@ OPERATOR = OperatorKind(
     examples=_examples,
     folds_at_import=True,
     is_channelwise=lambda bound: bound.input(0).shape == bound.input(1).shape,
+    by_litert=reads(DType.INT64),
 )

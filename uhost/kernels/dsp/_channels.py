@@ -90,13 +90,23 @@ class Channels:
 
 
 def why_not_int8(bound: BoundOperator[Any]) -> str:
-    """Returns "" for an int8 layer with constant weights without a zero point, or the reason."""
-    if bound.input(0).dtype is not DType.INT8:
-        return f"{bound.input(0).dtype} input"
-    quantization = bound.input(1).quantization
-    if quantization is None or any(quantization.zero_point):
-        return "weights with a zero point"
+    """Returns "" for a layer of int8 activations and weights, or the reason."""
+    for what, tensor in (("input", bound.input(0)), ("weights", bound.input(1))):
+        if tensor.dtype is not DType.INT8:
+            return f"{tensor.dtype} {what}"
     return ""
+
+
+def why_not_bytes(channels: Channels) -> str:
+    """Returns "" if int8 holds the weights less their zero point, or the reason."""
+    if (channels.weights < -128).any() or (channels.weights > 127).any():
+        return "weights that less their zero point take nine bits"
+    return ""
+
+
+def spare_bits(channels: Channels) -> int:
+    """Returns by how many bits weights may be shifted in halfwords, before their sums are."""
+    return 6 if why_not_bytes(channels) else 8
 
 
 def clamp_range(bound: BoundOperator[Any]) -> tuple[int, int]:

@@ -6,6 +6,7 @@ The generated code is described in `templates/kernels/dsp/_lines.c.j2`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,6 +86,7 @@ def lines_call(
     *,
     interleaved: bool,
     includes: tuple[str, ...],
+    values: Mapping[str, Any] | None = None,
 ) -> KernelCall:
     """Returns the call of a kernel that keeps the window's lines in a ring.
 
@@ -101,7 +103,8 @@ def lines_call(
     input_steps, output_steps = lines.row_steps(channels)
     lowest, highest = clamp_range(bound)
     clamped = (lowest, highest) != (-128, 127)
-    values: dict[str, Any] = {
+    printed: dict[str, Any] = {
+        **(values or {}),
         "channels": channels,
         "lines": across.size,
         "length": min(along.size, needed - along.before),
@@ -124,7 +127,7 @@ def lines_call(
     return KernelCall(
         library="dsp",
         template=template,
-        values=values,
+        values=printed,
         parameters=(
             Parameter("input", "const int8_t *", "input"),
             Parameter("records", "const uint32_t *", "constant"),

@@ -40,7 +40,9 @@ def splitting(pairs: int, *, before: bool, after: bool) -> Work:
     return work
 
 
-def strip_windows(lines: int, channels: int, outputs: int, along: int, unrolled: int) -> Work:
+def strip_windows(
+    lines: int, channels: int, outputs: int, along: int, unrolled: int, *, wide: bool
+) -> Work:
     """Returns the work of the routine that makes lines of outputs of up to four channels."""
     pairs = outputs // 2
     pair = Work(load_many=4, words=8, multiply=14, alu=3, store=2) + Work(load=3 * (along == 2))
@@ -49,7 +51,8 @@ def strip_windows(lines: int, channels: int, outputs: int, along: int, unrolled:
         line += Work(alu=1, store=1) + Work(load=1, alu=1, branch=1) * (pairs // unrolled)
     if outputs % 2:
         line += Work(load_many=4, words=8, multiply=7, alu=2, store=1)
-    channel = Work(load=10, load_many=1, words=6, store=6, alu=12, branch=1) + line * lines
+    channel = Work(load=10, load_many=1, words=6, store=6, alu=3, branch=1) + line * lines
+    channel += Work(words=3) if wide else Work(alu=9)
     ends = Work(store_many=3, load_many=2, words=24, alu=2, store=2)
     return ends + channel * channels
 
@@ -77,13 +80,13 @@ def rectified_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
     split = splitting(
         values["pair_bytes"] // 4, before=bool(values["ends"] & 1), after=bool(values["ends"] & 2)
     )
-    channels = values["channels"]
+    channels, wide = values["channels"], values["record_words"] == 9
     groups, rest = -(-channels // 4), channels % 4
     work = _SAVED + _WORD * values["plane_bytes"]
     several = values["strip_lines"] < rows
     before = values["before"][0]
     # GCC spells out the loop over lines of two words.
-    slot_alu = 9 + 3 * (before > 0) - 6 * (values["pitch_words"] == 2)
+    slot_alu = 9 + 3 * (before > 0) - 6 * (values["pitch_words"] == 2 and not rest)
     for first in range(0, rows, values["strip_lines"]):
         lines = min(values["strip_lines"], rows - first)
         if several:
@@ -95,15 +98,15 @@ def rectified_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
                     work += (_filling(values["pitch_words"]) + Work(alu=11, branch=3)) * groups
         else:
             work += (split + Work(alu=6, branch=2)) * (values["used_lines"] * groups)
-        windows = strip_windows(lines, 4, outputs, along, unrolled) * (channels // 4)
+        windows = strip_windows(lines, 4, outputs, along, unrolled, wide=wide) * (channels // 4)
         if rest:
-            windows += strip_windows(lines, rest, outputs, along, unrolled)
+            windows += strip_windows(lines, rest, outputs, along, unrolled, wide=wide)
         work += windows + Work(alu=8, load=4, store=1, branch=2) * groups
     if rest:
         work += Work(alu=6, store=1, branch=1) * groups
     clamp, shared = _clamped(call)
     shared |= {
-        routine: _strip_windows_bytes(outputs, along, unrolled),
+        routine: _strip_windows_bytes(outputs, along, unrolled) - 36 * wide,
         "dsp_split": SPLIT_BYTES,
     }
     code = 116 + 40 * (rest > 0) + 16 * values["clamped"]
@@ -163,9 +166,10 @@ ROUTINE_BYTES = {1: 252, 2: 260}
 """The routine of one line of 3x3 windows, by stride."""
 
 
-def _line(outputs: int, stride: int) -> Work:
-    """Returns the work of `uhost_dsp_depthwise_3x3_stride_N`."""
-    work = Work(store_many=3, load_many=3, words=31, load=5, store=3, alu=21, multiply=1, branch=2)
+def _line(outputs: int, stride: int, *, wide: bool) -> Work:
+    """Returns the work of `uhost_dsp_depthwise_3x3_stride_N`, or of its wide form."""
+    work = Work(store_many=3, load_many=3, words=31, load=2, store=3, alu=9, multiply=1, branch=2)
+    work += Work(load_many=3, words=6, alu=3) if wide else Work(load=3, alu=12)
     pair = Work(load_many=4, words=10, multiply=14, alu=8, load=1, store=2, branch=1)
     if stride == 2:
         pair += Work(load_many=1, words=3)
@@ -178,11 +182,11 @@ def _line(outputs: int, stride: int) -> Work:
 def ring_3x3_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
     """Returns the cost of `depthwise_conv_2d_3x3`."""
     values = call.values
-    line = _line(values["outputs"][1], values["stride"][1]) + Work(alu=6, load=1, branch=2)
+    stride, wide = values["stride"][1], values["row_bytes"] == 8
+    line = _line(values["outputs"][1], stride, wide=wide) + Work(alu=6, load=1, branch=2)
     work = _ring(call, line, Work(alu=22, multiply=3, load=4, store=4, branch=2))
     clamp, shared = _clamped(call)
-    stride = values["stride"][1]
-    shared[f"dsp_depthwise_3x3#{stride}"] = ROUTINE_BYTES[stride]
+    shared[f"dsp_depthwise_3x3#{stride}{'w' * wide}"] = ROUTINE_BYTES[stride] - 32 * wide
     code = _ring_bytes(call, 370) + 16 * values["clamped"]
     return Cost(work + clamp, code, shared)
 

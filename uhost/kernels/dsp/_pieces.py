@@ -54,3 +54,15 @@ def setting(offset: int, size: int) -> Work:
     if size % 4:
         work += Work(alu=2) + Work(store=1, alu=1, branch=1) * (size % 4)
     return work + Work(untaken=1, load_many=1, words=3)
+
+
+SUMS_BYTES = {1: 108, 2: 148}
+"""Code of `uhost_dsp_append_sums_N`."""
+
+
+def summing(pairs: int, columns: int) -> Work:
+    """Returns the work of a call of `uhost_dsp_append_sums_N` for so many pairs."""
+    work = Work(alu=8, load_many=1, store_many=1, words=12, branch=2)
+    each = Work(load=columns, multiply=columns, alu=1, branch=1)
+    around = Work(alu=10 + 4 * columns, store=columns, branch=2)
+    return work + each * pairs + around * -(-pairs // 128)

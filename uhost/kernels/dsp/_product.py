@@ -16,14 +16,10 @@ from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, KernelCall, Parameter
 from uhost.kernels._overlap import Overlap, over_pixels
 from uhost.kernels.dsp._channels import Channels, Integers
-
-ABSENT = -1
-"""Stands for the missing half of a K pair; its weight is zero."""
+from uhost.kernels.dsp._lift import ABSENT, Pairs, lifted, why_not_lifted
 
 _PAIR_LIMIT = 1 << 23
 """256 times a sum below this in size fits 32 bits."""
-
-Pairs = list[tuple[int, int]]
 
 
 def column_pairs(run: int, runs: int, *, even: bool) -> Pairs:
@@ -48,9 +44,9 @@ def why_inexact(channels: Channels) -> str:
     reason = channels.why_inexact()
     if reason:
         return reason
-    first, second = _channel_pairs(channels.weights)
-    if (256 * second + first < -(2**15)).any():
-        return "a weight of -128 beside a negative one"
+    reason = why_not_lifted(channels.weights)
+    if reason:
+        return reason
     if (channels.reach[1::2] >= _PAIR_LIMIT).any():
         return "sums that reach 2^23"
     return ""
@@ -118,13 +114,15 @@ def pointwise_call(template: str, bound: BoundOperator[Any], channels: Channels)
     """Returns the call for a layer whose every `K` inputs in a row give one pixel's outputs."""
     count, depth = channels.weights.shape
     pixels = bound.output.elements // count
-    pairs = column_pairs(depth, 1, even=pixels % 2 == 1)
+    even = pixels % 2 == 1
+    channels, pairs, summed = lifted(channels, column_pairs(depth, 1, even=even), even=even)
     return product_call(
         template,
         bound,
         channels,
         pairs,
         values={"pixels": pixels, "depth": depth, "aligned": depth % 8 == 0},
+        summed=summed,
         scratch_bytes=column_bytes(pairs, pixels),
         overlap=over_pixels(pixels, depth, count),
     )
@@ -144,9 +142,13 @@ def product_call(
     values: dict[str, Any],
     scratch_bytes: int,
     overlap: Overlap,
+    summed: int = 0,
     includes: Sequence[str] = (),
 ) -> KernelCall:
-    """Returns the call of a kernel built around `uhost_dsp_product`."""
+    """Returns the call of a kernel built around `uhost_dsp_product`.
+
+    `summed`: the pairs at the beginning of a column that have sums behind them.
+    """
     lowest, highest = channels.clamp
     clamped = (lowest, highest) != (-128, 127)
     ends = ends_of(channels)
@@ -157,6 +159,7 @@ def product_call(
             **values,
             "channels": len(channels.weights),
             "pairs": len(pairs),
+            "summed": summed,
             "group_words": 4 + 2 * len(pairs) + 4 * ends.words.shape[1],
             "suffix": f"_shift_{ends.shift}" if ends.shift else "",
             "clamped": clamped,
@@ -176,6 +179,7 @@ def product_call(
             "dsp_product",
             f"dsp_product_tiles:shift={ends.shift}",
             "dsp_widen",
+            *(("dsp_sums",) if summed else ()),
             *(("dsp_clamp",) if clamped else ()),
             *includes,
         ),

@@ -11,7 +11,7 @@ from typing import Any
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import KernelCall
-from uhost.kernels.dsp._pieces import CLAMP_BYTES, clamping, widening
+from uhost.kernels.dsp._pieces import CLAMP_BYTES, SUMS_BYTES, clamping, summing, widening
 from uhost.targets._work import Work
 
 TILES = "dsp_product_tiles"
@@ -64,6 +64,8 @@ def multiplying(call: KernelCall, pixels: int, tile: int = 0) -> Work:
     rectified = bool(call.values["suffix"])
     whole, rest = channels // 4 * 4, channels % 4
     work = Work()
+    if call.values["summed"]:
+        work += summing(call.values["summed"], tile)
     if whole:
         work += product(tile, pairs, whole, rectified=rectified) + CALL
     if rest:
@@ -80,6 +82,7 @@ def multiplying_bytes(call: KernelCall, pixels: int) -> int:
     rest: int = call.values["channels"] % 4
     clamped: bool = call.values["clamped"]
     calls: int = (call.values["channels"] >= 4) + (rest > 0)
+    calls += call.values["summed"] > 0
     return 16 * calls + 8 * pixels * (rest + 1) // 2 * (rest > 0) + 16 * clamped
 
 
@@ -88,6 +91,8 @@ def tile_bytes(call: KernelCall, tiles: tuple[int, ...]) -> dict[str, int]:
     rectified = bool(call.values["suffix"])
     name = next(one for one in call.includes if one.startswith(TILES))
     pieces = {f"{name}#{tile}x4": _TILE_BYTES[tile, rectified] for tile in tiles}
+    if call.values["summed"]:
+        pieces |= {f"dsp_sums#{tile}": SUMS_BYTES[tile] for tile in tiles}
     return pieces | ({"dsp_clamp": CLAMP_BYTES} if call.values["clamped"] else {})
 
 

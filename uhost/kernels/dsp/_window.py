@@ -8,6 +8,7 @@ from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import KernelCall
 from uhost.kernels._overlap import over_windows
 from uhost.kernels.dsp._channels import fold
+from uhost.kernels.dsp._lift import lifted
 from uhost.kernels.dsp._product import column_bytes, column_pairs, product_call
 from uhost.ops._window import Axis
 
@@ -20,7 +21,9 @@ def window_call(bound: BoundOperator[Any], rows: Axis, columns: Axis) -> KernelC
     taps = columns.window if columns.dilation == 1 else 1
     run = taps * depth
     pixels = rows.output * columns.output
-    pairs = column_pairs(run, rows.window * columns.window // taps, even=pixels % 2 == 1)
+    even = pixels % 2 == 1
+    pairs = column_pairs(run, rows.window * columns.window // taps, even=even)
+    channels, pairs, summed = lifted(fold(bound), pairs, even=even)
     padded = any(axis.starts_outside or axis.ends_outside for axis in (rows, columns))
     patch_bytes = -(-run // 8) * 8
     # A run of padding, and a patch for each pixel of a pair.
@@ -28,7 +31,7 @@ def window_call(bound: BoundOperator[Any], rows: Axis, columns: Axis) -> KernelC
     return product_call(
         "conv_2d",
         bound,
-        fold(bound),
+        channels,
         pairs,
         values={
             "size": (rows.size, columns.size),
@@ -47,5 +50,6 @@ def window_call(bound: BoundOperator[Any], rows: Axis, columns: Axis) -> KernelC
         },
         scratch_bytes=column_bytes(pairs, pixels) + patches_bytes,
         overlap=over_windows(rows, columns, depth, bound.output.shape[3], together=2),
+        summed=summed,
         includes=("dsp_run",) if padded else (),
     )

@@ -11,7 +11,8 @@ from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels._overlap import over_windows
 from uhost.kernels.dsp import conv_2d
 from uhost.kernels.dsp._channels import fold
-from uhost.kernels.dsp._product import ABSENT, Pairs, product_call
+from uhost.kernels.dsp._lift import ABSENT, Pairs, lifted
+from uhost.kernels.dsp._product import product_call
 from uhost.kernels.dsp._window_cost import gathered_cost
 from uhost.ops.conv_2d import Conv2DAttributes, window_axes
 
@@ -51,13 +52,13 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
     x = bound.input(0)
     depth = x.shape[3]
     run = columns.window * depth
-    pairs = gathered_pairs(rows.window, run)
+    channels, pairs, summed = lifted(fold(bound), gathered_pairs(rows.window, run), even=False)
     padded = any(axis.starts_outside or axis.ends_outside for axis in (rows, columns))
     patch_bytes = -(-rows.window * run // 4) * 4
     return product_call(
         "conv_2d_gathered",
         bound,
-        fold(bound),
+        channels,
         pairs,
         values={
             "size": (rows.size, columns.size),
@@ -72,6 +73,7 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
         },
         scratch_bytes=8 * len(pairs) + 2 * patch_bytes * padded,
         overlap=over_windows(rows, columns, depth, bound.output.shape[3], together=2),
+        summed=summed,
         includes=(
             f"dsp_gather:rows={rows.window},run={run}",
             *(("dsp_patch",) if padded else ()),

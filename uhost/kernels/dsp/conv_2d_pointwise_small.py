@@ -1,7 +1,8 @@
 """CONV_2D with a 1x1 window over 8 or 16 channels and a fused ReLU.
 
 So few inputs stay in registers while all weights pass by, which spares the columns that
-the general product reads again for every four outputs. Weights are halfwords, 256-fold.
+the general product reads again for every four outputs. Weights are halfwords, 256-fold,
+or 64-fold where they take nine bits.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
 from uhost.kernels._overlap import over_pixels
 from uhost.kernels.dsp import conv_2d_pointwise
-from uhost.kernels.dsp._channels import Channels, fold
+from uhost.kernels.dsp._channels import Channels, fold, spare_bits
 from uhost.kernels.dsp._pieces import CLAMP_BYTES, clamping
 from uhost.kernels.dsp._product import column_pairs
 from uhost.numerics.requantization import RectifiedForm
@@ -27,7 +28,7 @@ _MOST_CHANNELS = 2047
 
 
 def _form(channels: Channels) -> RectifiedForm | None:
-    return channels.rectified(np.full(len(channels.bias), 8))
+    return channels.rectified(np.full(len(channels.bias), spare_bits(channels)))
 
 
 def _pixels(bound: BoundOperator[Conv2DAttributes]) -> int:
@@ -54,8 +55,9 @@ def _supports(bound: BoundOperator[Conv2DAttributes]) -> str:
 def _pack(channels: Channels, form: RectifiedForm) -> NDArray[np.uint32]:
     """Returns per channel the bias, pairs of weights, multiplier and addend."""
     first, second = np.asarray(column_pairs(channels.weights.shape[1], 1, even=False)).T
-    weights = 256 * channels.weights & 0xFFFF
-    bias = 256 * (channels.bias + form.bias_changes)
+    bits = spare_bits(channels)
+    weights = channels.weights << bits & 0xFFFF
+    bias = channels.bias + form.bias_changes << bits
     stream = np.hstack(
         [
             bias[:, None],
@@ -71,6 +73,7 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
     form = _form(channels)
     assert form is not None
     count, depth = channels.weights.shape
+    bits = spare_bits(channels)
     unrolled = next(n for n in (4, 3, 2, 1) if count % n == 0)
     lowest, highest = channels.clamp
     together = 2 if depth == _DEPTHS[0] else 1
@@ -84,7 +87,8 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
             "rounds": pixels // together,
             "depth": depth,
             "channels": count,
-            "routine": f"uhost_dsp_pointwise_{depth}x{count}_shift_{form.shift}",
+            "routine": f"uhost_dsp_pointwise_{depth}x{count}_shift_{form.shift}"
+            f"{'' if bits == 8 else '_wide'}",
             "clamped": clamped,
             "lowest": lowest,
             "highest": highest,
@@ -97,7 +101,7 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
         constants=(Constant("weights", _pack(channels, form)),),
         includes=(
             "dsp",
-            f"dsp_pointwise_small:depth={depth},channels={count},shift={form.shift},"
+            f"dsp_pointwise_small:depth={depth},channels={count},shift={form.shift},fold={bits},"
             f"unrolled={unrolled}",
             *(("dsp_clamp",) if clamped else ()),
         ),

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, Kernel, KernelCall
-from uhost.kernels.dsp._channels import Channels, fold
+from uhost.kernels.dsp._channels import Channels, fold, why_not_bytes
 from uhost.kernels.dsp._lines import (
     Lines,
     image_lines,
@@ -24,9 +24,16 @@ def _lines(bound: BoundOperator[DepthwiseConv2DAttributes]) -> Lines | None:
 
 
 def _records(channels: Channels, lines: Lines) -> NDArray[np.uint32]:
-    """Returns per channel three rows (w0, w1, w1, w2), twice the bias, and requantisation."""
-    rows = line_weights(channels, lines)[:, :, [0, 1, 1, 2]] & 0xFF
-    words = (rows << np.array([0, 8, 16, 24])).sum(axis=2)
+    """Returns per channel three rows (w0, w1, w1, w2), twice the bias, and requantisation.
+
+    A row is four bytes, or four halfwords of twice the weights.
+    """
+    rows = line_weights(channels, lines)[:, :, [0, 1, 1, 2]]
+    if why_not_bytes(channels):
+        halves = 2 * rows & 0xFFFF
+        words = (halves[:, :, 0::2] | halves[:, :, 1::2] << 16).reshape(len(rows), -1)
+    else:
+        words = ((rows & 0xFF) << np.array([0, 8, 16, 24])).sum(axis=2)
     ends = [2 * channels.bias, channels.multipliers, channels.addends, channels.shifts]
     records = np.concatenate([words, np.stack(ends, axis=1)], axis=1)
     return (records.reshape(-1) & 0xFFFFFFFF).astype(np.uint32)
@@ -43,13 +50,15 @@ def _supports(bound: BoundOperator[DepthwiseConv2DAttributes]) -> str:
 def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
     lines = _lines(bound)
     assert lines is not None
-    records = Constant("records", _records(fold(bound), lines))
+    channels = fold(bound)
+    records = Constant("records", _records(channels, lines))
     return lines_call(
         "depthwise_conv_2d_3x3",
         bound,
         lines,
         records,
         interleaved=True,
+        values={"row_bytes": 8 if why_not_bytes(channels) else 4},
         includes=("dsp_depthwise_3x3",),
     )
 

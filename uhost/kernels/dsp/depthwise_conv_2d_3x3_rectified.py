@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
 from uhost.kernels._overlap import Overlap, forward, in_place
-from uhost.kernels.dsp._channels import Channels, fold
+from uhost.kernels.dsp._channels import Channels, fold, spare_bits
 from uhost.kernels.dsp._lines import (
     Lines,
     image_lines,
@@ -71,14 +71,21 @@ def _strips(bound: BoundOperator[DepthwiseConv2DAttributes], lines: Lines) -> St
 
 
 def _form(channels: Channels) -> RectifiedForm | None:
-    return channels.rectified(np.full(len(channels.bias), 8))
+    return channels.rectified(np.full(len(channels.bias), spare_bits(channels)))
 
 
 def _records(channels: Channels, form: RectifiedForm, lines: Lines) -> NDArray[np.uint32]:
-    """Returns per channel three lines (w1, w0, w2, w1), addend, bias and multiplier."""
-    taps = line_weights(channels, lines)[:, :, [1, 0, 2, 1]] & 0xFF
-    words = (taps << np.array([0, 8, 16, 24])).sum(axis=2)
-    bias = 256 * (channels.bias + form.bias_changes)
+    """Returns per channel three lines (w1, w0, w2, w1), addend, bias and multiplier.
+
+    A line is four bytes, or where weights take nine bits halfwords (w0, w1, w1, w2).
+    """
+    fold_bits, taps = spare_bits(channels), line_weights(channels, lines)
+    if fold_bits == 8:
+        words = ((taps[:, :, [1, 0, 2, 1]] & 0xFF) << np.array([0, 8, 16, 24])).sum(axis=2)
+    else:
+        halves = taps[:, :, [0, 1, 1, 2]] << fold_bits & 0xFFFF
+        words = (halves[:, :, 0::2] | halves[:, :, 1::2] << 16).reshape(len(taps), -1)
+    bias = channels.bias + form.bias_changes << fold_bits
     ends = np.stack([form.addends, bias, form.multipliers], axis=1)
     return (np.concatenate([words, ends], axis=1).reshape(-1) & 0xFFFFFFFF).astype(np.uint32)
 
@@ -126,6 +133,7 @@ def strips_call(
     odd = along.before % 2
     pairs = along.output // 2
     unrolled = next(n for n in range(_MOST_PAIRS_UNROLLED, 0, -1) if max(pairs, 1) % n == 0)
+    wide = spare_bits(channels) < 8
     lowest, highest = channels.clamp
     clamped = (lowest, highest) != (-128, 127)
     shape = f"{along.output}_pitch_{pitch}_stride_{across.stride}{along.stride}"
@@ -151,7 +159,9 @@ def strips_call(
             "pair_bytes": (length - odd) // 2 * 4,
             "ends": odd + (length - odd) % 2 * 2,
             "padding_pair": f"0x{(bound.input(0).zero_point & 0xFFFF) * 0x10001:08X}u",
-            "routine": f"uhost_dsp_depthwise_3x3_{shape}_shift_{form.shift}",
+            "routine": f"uhost_dsp_depthwise_3x3_{shape}_shift_{form.shift}"
+            f"{'_wide' if wide else ''}",
+            "record_words": 9 if wide else 6,
             "clamped": clamped,
             "lowest": lowest,
             "highest": highest,
@@ -168,7 +178,8 @@ def strips_call(
             "dsp",
             "dsp_depthwise",
             f"dsp_depthwise_3x3_rectified:outputs={along.output},pitch={pitch},"
-            f"across={across.stride},along={along.stride},shift={form.shift},unrolled={unrolled}",
+            f"across={across.stride},along={along.stride},shift={form.shift},"
+            f"fold={spare_bits(channels)},unrolled={unrolled}",
             "dsp_lines",
             "dsp_split",
             *(("dsp_clamp",) if clamped else ()),

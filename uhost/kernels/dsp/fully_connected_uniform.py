@@ -11,8 +11,9 @@ from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
 from uhost.kernels._quantize import conv_requantization
 from uhost.kernels.dsp._channels import Channels, fold, why_not_int8
-from uhost.kernels.dsp._pieces import CLAMP_BYTES, clamping, widening
-from uhost.kernels.dsp._product import Ends, Pairs, column_bytes, column_pairs, pack, why_inexact
+from uhost.kernels.dsp._lift import Pairs, lifted
+from uhost.kernels.dsp._pieces import CLAMP_BYTES, SUMS_BYTES, clamping, summing, widening
+from uhost.kernels.dsp._product import Ends, column_bytes, column_pairs, pack, why_inexact
 from uhost.ops.fully_connected import FullyConnectedAttributes
 from uhost.targets._work import Work
 
@@ -42,8 +43,8 @@ def _supports(bound: BoundOperator[FullyConnectedAttributes]) -> str:
 
 
 def _lower(bound: BoundOperator[FullyConnectedAttributes]) -> KernelCall:
-    channels, pairs = _channels(bound), _pairs(bound)
-    count, depth = channels.weights.shape
+    count, depth = bound.input(1).shape
+    channels, pairs, summed = lifted(_channels(bound), _pairs(bound), even=True)
     lowest, highest = channels.clamp
     clamped = (lowest, highest) != (-128, 127)
     ends = Ends(channels.addends[:, None][:, :0], channels.bias, 0)
@@ -54,6 +55,7 @@ def _lower(bound: BoundOperator[FullyConnectedAttributes]) -> KernelCall:
             "depth": depth,
             "channels": count,
             "pairs": len(pairs),
+            "summed": summed,
             "group_words": 4 + 2 * len(pairs),
             "multiplier": int(channels.multipliers[0]),
             "addend": int(channels.addends[0]),
@@ -70,7 +72,13 @@ def _lower(bound: BoundOperator[FullyConnectedAttributes]) -> KernelCall:
         ),
         constants=(Constant("weights", pack(channels, pairs, ends)),),
         scratch_bytes=column_bytes(pairs, 1),
-        includes=("dsp", "dsp_vector", "dsp_widen", *(("dsp_clamp",) if clamped else ())),
+        includes=(
+            "dsp",
+            "dsp_vector",
+            "dsp_widen",
+            *(("dsp_sums",) if summed else ()),
+            *(("dsp_clamp",) if clamped else ()),
+        ),
     )
 
 
@@ -87,6 +95,9 @@ def _cost(bound: BoundOperator[FullyConnectedAttributes], call: KernelCall) -> C
     work += widening(call.values["depth"]) + Work(load=1, store=1) * (count % 4)
     work += Work(load_many=1, store_many=1, words=8, alu=1)
     shared = {"dsp_vector": _ROUTINE_BYTES}
+    if call.values["summed"]:
+        work += summing(call.values["summed"], 1)
+        shared["dsp_sums#1"] = SUMS_BYTES[1]
     if call.values["clamped"]:
         work += clamping(count)
         shared["dsp_clamp"] = CLAMP_BYTES

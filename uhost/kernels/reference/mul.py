@@ -8,6 +8,7 @@ from typing import Any
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._elements import Expression, activated, lower_elements
 from uhost.kernels.reference._nest import (
     broadcast_strides,
     headers,
@@ -18,11 +19,17 @@ from uhost.kernels.reference._nest import (
 )
 from uhost.kernels.reference._parameters import input_parameter, output_parameter, takes_anything
 from uhost.numerics.fixed_point import activation_range
-from uhost.ops.mul import MulAttributes, mul_scaling
+from uhost.ops.mul import WHOLE, MulAttributes, mul_scaling
 
 
 def _lower(bound: BoundOperator[MulAttributes]) -> KernelCall:
     first, second, output = bound.input(0), bound.input(1), bound.output
+    if output.dtype in WHOLE:
+        c_type, activation = output.dtype.c_type, bound.attributes.activation
+        # Unsigned, so that an overflow wraps.
+        product = f"{c_type} product = ({c_type})((u{c_type})a * (u{c_type})b);"
+        lines = (product, *activated(activation, output, "product"))
+        return lower_elements(bound, Expression("product", lines))
     loops = loop_nest(
         output.shape,
         broadcast_strides(first.shape, output.shape),

@@ -1,0 +1,60 @@
+"""Audio front ends: a stream of frames through the signal operators, exact at each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from audio_front_end import chirp, front_end
+from build_tflite import from_graph
+
+from uhost import driver
+from uhost.frontends.tflite import FRONTEND
+from uhost.ops._op import evaluate
+from uhost.runtime.compiled import Built, Source
+from uhost.runtime.device import device
+from uhost.runtime.module import start
+
+FRAMES = 40
+
+
+def built_for(board: str, toolchain: str) -> Built:
+    content = from_graph(front_end())
+    source = Source(FRONTEND.load(content, "front_end"), "front_end", content)
+    return driver.link(driver.compile_models((source,), board), toolchain)
+
+
+@pytest.mark.parametrize(
+    ("board", "runner", "toolchain"),
+    [
+        pytest.param("stm32f746", "unicorn", "zig", id="cortex-m7"),
+        pytest.param("host", "host", "host_cc", id="host", marks=pytest.mark.needs("host_cc")),
+    ],
+)
+def test_a_front_end_is_exact_frame_after_frame(board: str, runner: str, toolchain: str) -> None:
+    graph = front_end()
+    with start(built_for(board, toolchain), device(board, runner)) as executor:
+        for _ in range(2):
+            states = graph.states
+            for frame in range(FRAMES):
+                samples = chirp(frame)
+                executor.set_input(0, samples)
+                executor.run()
+                expected = evaluate(graph, {"samples": samples}, states)
+                states = {name: expected[name] for name in states}
+                np.testing.assert_array_equal(executor.get_output(0), expected["features"])
+            executor.reset()
+
+
+def test_a_front_end_equals_tflite_micro_frame_after_frame() -> None:
+    runtime = pytest.importorskip("tflite_micro", reason="no wheel for this platform").runtime
+    graph = front_end()
+    interpreter = runtime.Interpreter.from_bytes(from_graph(graph), arena_size=1 << 16)
+    states, made = graph.states, []
+    for frame in range(FRAMES):
+        interpreter.set_input(chirp(frame), 0)
+        interpreter.invoke()
+        expected = evaluate(graph, {"samples": chirp(frame)}, states)
+        states = {name: expected[name] for name in states}
+        np.testing.assert_array_equal(expected["features"], interpreter.get_output(0))
+        made.append(expected["features"])
+    assert len(np.unique(made)) > 100  # it hears something
