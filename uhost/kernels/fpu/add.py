@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall, Parameter
+from uhost.kernels._overlap import by_element
 from uhost.kernels.fpu._blocks import why_not_float
 from uhost.kernels.reference._layer import float_values
 from uhost.ops.add import AddAttributes
@@ -28,7 +29,14 @@ def _lower(bound: BoundOperator[AddAttributes]) -> KernelCall:
         Parameter("second", "const float *", "input", 1),
         Parameter("output", "float *", "output"),
     )
-    return KernelCall("fpu", "add", values, parameters, includes=("fpu",))
+    return KernelCall(
+        "fpu",
+        "add",
+        values,
+        parameters,
+        includes=("fpu",),
+        overlaps=(by_element(bound, 0), by_element(bound, 1)),
+    )
 
 
 KERNEL = Kernel("add", _supports, _lower, features=("fpu",))
