@@ -13,6 +13,7 @@ from typing import Any
 import flatbuffers
 import numpy as np
 import tflite
+from build_movement import FOLDED, TABLES, VERSIONS
 from flatbuffers import flexbuffers
 
 from uhost.ir.dtype import DType
@@ -38,6 +39,7 @@ ACTIVATIONS = {
     "relu6": tflite.ActivationFunctionType.RELU6,
 }
 OPTION_TABLES = {
+    **TABLES,
     "ADD": "AddOptions",
     "AVERAGE_POOL_2D": "Pool2DOptions",
     "CALL_ONCE": "CallOnceOptions",
@@ -70,6 +72,7 @@ OPTION_TABLES = {
 }
 CUSTOM = "CUSTOM:"
 OPERATOR_VERSIONS = {"DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 4, "CONV_2D": 3, "QUANTIZE": 2}
+OPERATOR_VERSIONS |= VERSIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +329,8 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
     at = bound.attributes
     if getattr(at, "unsigned", False):
         raise ValueError(f"{bound.name} is uint8 in its file")
+    if bound.kind in FOLDED:
+        return FOLDED[bound.kind](bound)
     if any(name.startswith(CUSTOM) for name in OPERATORS[bound.kind].importers["tflite"]):
         return _custom(bound)
     code = bound.kind.upper()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from build_movement import FOLDED
 from build_tflite import Node, build, from_graph
 
 from uhost.errors import MalformedModelError, UnsupportedOperatorError
@@ -22,6 +23,7 @@ from uhost.ops.pad import PadAttributes
 from uhost.ops.reshape import ReshapeAttributes, resolve_shape
 
 KINDS = (
+    *FOLDED,
     "add",
     "concatenation",
     "dequantize",

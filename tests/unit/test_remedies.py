@@ -9,6 +9,7 @@ import pytest
 from uhost import driver, resources
 from uhost.codegen.lowered import arena_bytes
 from uhost.codegen.remedies import with_remedies
+from uhost.config.board import load_board
 from uhost.config.compilation import Executor
 from uhost.errors import OutOfMemoryError
 
@@ -16,7 +17,7 @@ from uhost.errors import OutOfMemoryError
 def test_options_that_make_the_arena_smaller_are_named() -> None:
     sources = driver.load(resources.bundled_model())
     board = "stm32f746"
-    config = replace(driver.configure(driver.load_board(board)), executor=Executor(keep_input=True))
+    config = replace(driver.configure(load_board(board)), executor=Executor(keep_input=True))
     models = driver.lower_models([one.graph for one in sources], config)
     error = with_remedies(OutOfMemoryError("too large", fix="another board"), models, config)
     small = replace(config, optimize="ram", executor=Executor(keep_input=False))
@@ -31,7 +32,7 @@ def test_options_that_make_the_arena_smaller_are_named() -> None:
 
 def test_what_cannot_be_made_smaller_stays_as_it_is() -> None:
     sources = driver.load(resources.bundled_model())
-    config = replace(driver.configure(driver.load_board("stm32f746")), optimize="ram")
+    config = replace(driver.configure(load_board("stm32f746")), optimize="ram")
     models = driver.lower_models([one.graph for one in sources], config)
     error = OutOfMemoryError("too large", fix="another board")
     assert with_remedies(error, models, config) is error
@@ -39,7 +40,7 @@ def test_what_cannot_be_made_smaller_stays_as_it_is() -> None:
 
 def test_the_build_says_so(shared_models: object) -> None:
     sources = driver.load(f"{shared_models}/mlperf_ic_int8.tflite")
-    board = driver.load_board("stm32f746")
+    board = load_board("stm32f746")
     small = replace(
         board,
         regions=tuple(

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from uhost.errors import InternalError, MalformedModelError, ModelError, VerifyError
 from uhost.frontends._node import Declared, Node, RefusedTensor
-from uhost.frontends._unsupported import Unsupported, type_text, unsupported_operators
+from uhost.frontends._unsupported import Unsupported, type_text, unsupported_operators, why_absent
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator, Graph, Operator
 from uhost.ir.tensor import Array, Tensor
@@ -122,7 +122,7 @@ class _GraphUnderWay:
     def add(self, node: Node, importers: _Importers) -> None:
         """Adds the operator for a node; raises `UnsupportedNodeError` where there is none."""
         if node.operator not in importers:
-            raise UnsupportedNodeError("there is no such operator in uhost")
+            raise UnsupportedNodeError(why_absent(node.operator))
         kind, importer = importers[node.operator]
         node = self._with_shapes(node)
         for role, tensors in ("input", node.declared_inputs), ("output", node.declared_outputs):

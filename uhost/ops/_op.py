@@ -97,6 +97,14 @@ class CallingNode(SourceNode, Protocol):
         """Imports and returns graph number n of the file."""
 
     @property
+    def variables(self) -> Mapping[str, Tensor]:
+        """The states that all graphs of the file share, by name."""
+
+    @property
+    def kept(self) -> frozenset[str]:
+        """The tensors of the node's own graph that last from run to run."""
+
+    @property
     def intermediates(self) -> tuple[Tensor | None, ...]:
         """Tensors that are never stored: their quantisation is what the operator computes in."""
 
