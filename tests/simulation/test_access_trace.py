@@ -70,7 +70,7 @@ def test_no_byte_is_overwritten_early_by_float_kernels(
         ("mlperf_ic_int8", "lm3s6965evb"),
         ("tinymaix_mnist_int8", "lm3s6965evb"),
         # Without an FPU: the portable kernels in float.
-        ("mlperf_kws_float", "lm3s6965evb"),
+        ("mlperf_kws_float", "rpi_pico"),
     ],
 )
 def test_no_byte_of_other_kernels_is_overwritten_early(

@@ -107,9 +107,7 @@ UHOST_KERNEL void conv_2d(
                 const float *const row = input + ((origin_y + ky) * 5 + origin_x + first_kx) * 3;
                 float *const taps = column + (ky * 3 + first_kx) * 3;
 
-                for (int32_t i = 0; i < (end_kx - first_kx) * 3; ++i) {
-                    taps[i] = row[i];
-                }
+                __builtin_memcpy(taps, row, (uint32_t)((end_kx - first_kx) * 3) * sizeof *taps);
             }
         }
         const float *w = weights;
