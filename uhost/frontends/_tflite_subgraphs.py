@@ -163,8 +163,14 @@ class Subgraphs:
             for node in recentre(resolved, inputs, outputs)
         ]
         name = self._name if is_model else f"{self._name}_{index}"
+        dynamic = dict(table.dynamic)
+        for node in nodes:
+            if node.operator == "QUANTIZE":  # those between uint8 and int8 are in no file
+                for one, other in zip(node.declared_inputs, node.declared_outputs, strict=False):
+                    known = one and (dynamic.get(one.name) or dynamic.get(other.name))
+                    dynamic.update({t.name: known for t in (one, other) if t and known})
         graph = import_nodes(
-            name, self._form, nodes, inputs, outputs, table.dynamic, states, is_model=is_model
+            name, self._form, nodes, inputs, outputs, dynamic, states, is_model=is_model
         )
         self._under_way.pop()
         return graph

@@ -119,13 +119,15 @@ class Imported:
 
     `updates` are the states among the inputs that the operator changes: they become its last
     outputs. `states` maps further states, of which the file knows nothing, to their initial
-    values.
+    values. `output_shape` is that of the first output, where the attributes do not say it and
+    the file may leave it open.
     """
 
     attributes: Attributes
     inputs: tuple[Tensor | None, ...]
     updates: tuple[Tensor, ...] = ()
     states: Mapping[Tensor, Array] = field(default_factory=dict)
+    output_shape: tuple[int, ...] | None = None
 
 
 Importer = Callable[[SourceNode], Imported]
