@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from raw_tflite import CODE, RawModel, RawOperator, RawTensor
+from raw_tflite import CODE, RawBuffer, RawModel, RawOperator, RawTensor
 
 from uhost import driver
 from uhost.cli import cli
@@ -95,6 +95,25 @@ def test_a_shape_that_is_computed_follows(tmp_path: Path) -> None:
     graph = driver.load(path, {"x": (5, 2)})[0].graph
     assert graph.tensors["y"].shape == (5, 2)
     assert [o.kind for o in graph.operators] == ["reshape"]
+
+
+def test_a_folded_constant_takes_the_shape_that_it_has() -> None:
+    """The output of a DEQUANTIZE on a constant, whose shape the file leaves out."""
+    tensors = [
+        RawTensor("x", (1, 4), 0),
+        RawTensor("w16", (1, 4), 1, buffer=1),
+        RawTensor("w", (), 0),
+        RawTensor("y", (1, 4), 0),
+    ]
+    graph = RawModel(
+        tensors,
+        [RawOperator(0, (1,), (2,), ""), RawOperator(1, (0, 2), (3,))],
+        inputs=(0,),
+        outputs=(3,),
+        codes=((CODE.DEQUANTIZE, CODE.DEQUANTIZE, None), (CODE.ADD, CODE.ADD, None)),
+        buffers=(RawBuffer(), RawBuffer(np.arange(4, dtype=np.float16).tobytes())),
+    ).load()
+    assert graph.tensors["w"].constant().tolist() == [[0, 1, 2, 3]]
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,7 @@ class _GraphUnderWay:
         with _contradictions(node):
             inferred = tuple(kind.infer(bound))
         outputs = self._shape(outputs, inferred)
+        bound = replace(bound, outputs=outputs)
         self._check_outputs(node, outputs, inferred)
         is_exit = any(tensor.name in self._exits for tensor in node.outputs)
         constant = all(t is None or t.is_constant for t in inputs)
