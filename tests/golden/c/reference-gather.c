@@ -24,7 +24,7 @@
  * Copies `size` bytes, at any alignment, in ascending order: up to 16 are read before the
  * first of them is written, so that `to` may lie in front of `from` in the same memory.
  */
-static inline void copy_run(void *to, const void *from, uint32_t size)
+static inline void uhost_copy_run(void *to, const void *from, uint32_t size)
 {
     const uint8_t *source = from;
     uint8_t *target = to;
@@ -62,7 +62,7 @@ UHOST_KERNEL void gather(const int8_t *input, const int32_t *indices, int8_t *ou
             int32_t index = indices[j];
 
             index = index < 0 ? 0 : index > 4 ? 4 : index;
-            copy_run(&output[i * 12 + j * 3], &input[i * 15 + index * 3], 3);
+            uhost_copy_run(&output[i * 12 + j * 3], &input[i * 15 + index * 3], 3);
         }
     }
 }
