@@ -17,7 +17,7 @@ from build_movement import FOLDED, TABLES, VERSIONS
 from flatbuffers import flexbuffers
 
 from uhost.ir.dtype import DType
-from uhost.ir.graph import BoundOperator, Graph
+from uhost.ir.graph import BoundOperator, CallingAttributes, Graph
 from uhost.ir.tensor import Array, Quantization, Tensor
 from uhost.ops._op import OPERATORS
 
@@ -42,6 +42,7 @@ OPTION_TABLES = {
     **TABLES,
     "ADD": "AddOptions",
     "AVERAGE_POOL_2D": "Pool2DOptions",
+    "BIDIRECTIONAL_SEQUENCE_LSTM": "BidirectionalSequenceLSTMOptions",
     "CALL_ONCE": "CallOnceOptions",
     "CONCATENATION": "ConcatenationOptions",
     "CONV_2D": "Conv2DOptions",
@@ -295,6 +296,7 @@ def from_graph(graph: Graph) -> bytes:
         outputs = tuple(t.name for t in bound.outputs if t.name not in graph.states)
         between = _intermediates(bound)
         tensors |= {tensor.name: tensor for tensor in between}
+        names += [""] * (48 - len(names) if code == "BIDIRECTIONAL_SEQUENCE_LSTM" else 0)
         names += [""] * (24 - len(names) if code == "UNIDIRECTIONAL_SEQUENCE_LSTM" else 0)
         nodes.append(
             Node(
@@ -327,6 +329,8 @@ def _intermediates(bound: BoundOperator[Any]) -> tuple[Tensor, ...]:
 def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[str, Array]]]:
     """Returns builtin name, options and folded operands of `bound`."""
     at = bound.attributes
+    if isinstance(at, CallingAttributes):
+        raise ValueError(f"{bound.name} runs graphs, which are subgraphs of a file")
     if getattr(at, "unsigned", False):
         raise ValueError(f"{bound.name} is uint8 in its file")
     if bound.kind in FOLDED:
@@ -349,7 +353,8 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
         options["KeepNumDims"] = at.keep_dims
     elif code == "SVDF":
         options["Rank"] = at.rank
-    elif code == "UNIDIRECTIONAL_SEQUENCE_LSTM":
+    elif code in ("UNIDIRECTIONAL_SEQUENCE_LSTM", "BIDIRECTIONAL_SEQUENCE_LSTM"):
+        options |= {"MergeOutputs": at.merge_outputs} if code.startswith("BI") else {}
         options |= {"CellClip": at.cell_clip, "ProjClip": at.projection_clip}
         options |= {"TimeMajor": at.time_major, "FusedActivationFunction": 4}
     elif code == "PACK":

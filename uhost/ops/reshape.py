@@ -74,12 +74,13 @@ def _import_tflite(node: SourceNode) -> Imported:
             wanted = tuple(int(size) for size in options.NewShapeAsNumpy())
             if wanted == (0,):  # how old converters wrote the shape of a scalar
                 wanted = ()
-    if wanted is not None and resolve_shape(wanted, source.elements) != output.shape:
-        raise malformed(
-            node,
-            f"{list(source.shape)} reshaped to {list(wanted)} gives {list(output.shape)}",
-        )
-    return Imported(ReshapeAttributes(), (source,))
+    shape = output.shape
+    if wanted is not None:
+        resolved = resolve_shape(wanted, source.elements)
+        if resolved is None:
+            raise malformed(node, f"{list(source.shape)} cannot be reshaped to {list(wanted)}")
+        shape = resolved
+    return Imported(ReshapeAttributes(), (source,), output_shape=shape)
 
 
 def _import_squeeze(node: SourceNode) -> Imported:

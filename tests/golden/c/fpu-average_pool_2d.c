@@ -64,14 +64,13 @@ UHOST_KERNEL void average_pool_2d(const float *restrict input, float *restrict o
             float sum2 = 0.0f;
 
             for (int32_t ky = 0; ky < 2; ++ky) {
-                const int32_t row = (origin_y + ky) * 6;
+                const float *x = input + ((origin_y + ky) * 6 + origin_x) * 3;
 
                 for (int32_t kx = 0; kx < 3; ++kx) {
-                    const float *const x = input + (row + origin_x + kx) * 3;
-
                     sum0 = sum0 + x[0];
                     sum1 = sum1 + x[1];
                     sum2 = sum2 + x[2];
+                    x += 3;
                 }
             }
             y[0] = sum0 / 6.0f;

@@ -85,15 +85,15 @@ UHOST_KERNEL void depthwise_conv_2d(
             float sum2 = bias[2];
 
             for (int32_t ky = first_ky; ky < end_ky; ++ky) {
-                const int32_t row = (origin_y + ky) * 5;
+                const float *x = input + ((origin_y + ky) * 5 + origin_x + first_kx) * 3;
+                const float *w = weights + (ky * 3 + first_kx) * 3;
 
                 for (int32_t kx = first_kx; kx < end_kx; ++kx) {
-                    const float *const x = input + (row + origin_x + kx) * 3;
-                    const float *const w = weights + (ky * 3 + kx) * 3;
-
                     sum0 = uhost_multiply_add(x[0], w[0], sum0);
                     sum1 = uhost_multiply_add(x[1], w[1], sum1);
                     sum2 = uhost_multiply_add(x[2], w[2], sum2);
+                    x += 3;
+                    w += 3;
                 }
             }
             y[0] = uhost_at_most(uhost_at_least(sum0, 0.0f), 6.0f);

@@ -64,14 +64,13 @@ UHOST_KERNEL void max_pool_2d(const float *restrict input, float *restrict outpu
             float sum2 = -3.4028235e+38f;
 
             for (int32_t ky = 0; ky < 2; ++ky) {
-                const int32_t row = (origin_y + ky) * 6;
+                const float *x = input + ((origin_y + ky) * 6 + origin_x) * 3;
 
                 for (int32_t kx = 0; kx < 3; ++kx) {
-                    const float *const x = input + (row + origin_x + kx) * 3;
-
                     sum0 = uhost_at_least(sum0, x[0]);
                     sum1 = uhost_at_least(sum1, x[1]);
                     sum2 = uhost_at_least(sum2, x[2]);
+                    x += 3;
                 }
             }
             y[0] = sum0;

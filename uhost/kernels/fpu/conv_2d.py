@@ -8,9 +8,12 @@ from __future__ import annotations
 import math
 
 from uhost.ir.graph import BoundOperator
+from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.fpu._blocks import block_values, layer_call, packed, why_not_float
+from uhost.kernels.fpu._work import blocks_bytes, blocks_cost, blocks_work
 from uhost.kernels.reference._window import leaves_image, window_values
+from uhost.kernels.reference._work import GATHERING_BYTES, gathering_work
 from uhost.ops.conv_2d import Conv2DAttributes, groups, window_axes
 
 
@@ -41,4 +44,13 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel("conv_2d", _supports, _lower, features=("fpu",))
+def _cost(bound: BoundOperator[Conv2DAttributes], call: KernelCall) -> Cost:
+    if call.template == "product":
+        return blocks_cost(call)
+    x = bound.input(0)
+    gathering = gathering_work(*window_axes(bound), 4 * x.shape[3])
+    work = (gathering + blocks_work(call.values)) * x.shape[0]
+    return Cost(work, blocks_bytes(call.values) + GATHERING_BYTES)
+
+
+KERNEL = Kernel("conv_2d", _supports, _lower, features=("fpu",), cost=_cost)

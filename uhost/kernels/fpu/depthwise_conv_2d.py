@@ -5,6 +5,7 @@ from __future__ import annotations
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.fpu._blocks import channel_block, layer_call, why_not_float
+from uhost.kernels.fpu._work import taps_cost
 from uhost.kernels.reference._window import window_values
 from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes, window_axes
 
@@ -30,4 +31,10 @@ def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
     return layer_call(bound, "depthwise_conv_2d", bound.attributes.activation, values, weights)
 
 
-KERNEL = Kernel("depthwise_conv_2d", _supports, _lower, features=("fpu",))
+KERNEL = Kernel(
+    "depthwise_conv_2d",
+    _supports,
+    _lower,
+    features=("fpu",),
+    cost=lambda bound, call: taps_cost(call, *window_axes(bound)),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.fpu._blocks import block_values, layer_call, packed, why_not_float
+from uhost.kernels.fpu._work import blocks_cost
 from uhost.ops.fully_connected import FullyConnectedAttributes
 
 
@@ -16,4 +17,10 @@ def _lower(bound: BoundOperator[FullyConnectedAttributes]) -> KernelCall:
     return layer_call(bound, "product", bound.attributes.activation, values, filters)
 
 
-KERNEL = Kernel("fully_connected", why_not_float, _lower, features=("fpu",))
+KERNEL = Kernel(
+    "fully_connected",
+    why_not_float,
+    _lower,
+    features=("fpu",),
+    cost=lambda bound, call: blocks_cost(call),
+)

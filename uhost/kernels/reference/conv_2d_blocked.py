@@ -8,9 +8,17 @@ from __future__ import annotations
 import math
 
 from uhost.ir.graph import BoundOperator
+from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._blocks import block_values, short_call, why_not_short
 from uhost.kernels.reference._window import leaves_image, window_values
+from uhost.kernels.reference._work import (
+    GATHERING_BYTES,
+    blocks_bytes,
+    blocks_cost,
+    blocks_work,
+    gathering_work,
+)
 from uhost.ops.conv_2d import Conv2DAttributes, groups, window_axes
 
 
@@ -37,4 +45,14 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel("conv_2d", _supports, _lower)
+def _cost(bound: BoundOperator[Conv2DAttributes], call: KernelCall) -> Cost:
+    values = call.values
+    if call.template == "product_blocked":
+        return blocks_cost(call)
+    rows, columns = window_axes(bound)
+    gathering = gathering_work(rows, columns, bound.input(0).shape[3])
+    work = (gathering + blocks_work(values)) * bound.input(0).shape[0]
+    return Cost(work, blocks_bytes(values) + GATHERING_BYTES)
+
+
+KERNEL = Kernel("conv_2d", _supports, _lower, cost=_cost)

@@ -7,9 +7,11 @@ nothing is padded, the image itself is the band. Every tap is then at a constant
 from __future__ import annotations
 
 from uhost.ir.graph import BoundOperator
+from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._blocks import short_call, why_not_short
 from uhost.kernels.reference._window import leaves_image, window_values
+from uhost.kernels.reference._work import band_bytes, band_work
 from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes, window_axes
 
 _MOST_TAPS = 16
@@ -36,4 +38,8 @@ def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
     return short_call(bound, "depthwise_conv_2d_band", activation, geometry, ("band", band_bytes))
 
 
-KERNEL = Kernel("depthwise_conv_2d", why_not_short, _lower)
+def _cost(bound: BoundOperator[DepthwiseConv2DAttributes], call: KernelCall) -> Cost:
+    return Cost(band_work(call.values, *window_axes(bound)), band_bytes(call.values))
+
+
+KERNEL = Kernel("depthwise_conv_2d", why_not_short, _lower, cost=_cost)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._blocks import block_values, short_call, why_not_short
+from uhost.kernels.reference._work import blocks_cost
 from uhost.ops.fully_connected import FullyConnectedAttributes
 
 
@@ -14,4 +15,6 @@ def _lower(bound: BoundOperator[FullyConnectedAttributes]) -> KernelCall:
     return short_call(bound, "product_blocked", bound.attributes.activation, geometry)
 
 
-KERNEL = Kernel("fully_connected", why_not_short, _lower)
+KERNEL = Kernel(
+    "fully_connected", why_not_short, _lower, cost=lambda bound, call: blocks_cost(call)
+)
