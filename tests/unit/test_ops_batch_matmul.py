@@ -46,13 +46,14 @@ def test_int16_with_a_zero_point_and_sums_too_long_are_refused() -> None:
     long = quantized("a", (1, length), 0.1, 0), quantized("b", (length, 1), 0.1, 0)
     with pytest.raises(UnsupportedNodeError, match="sums of 32769 products"):
         KIND.infer(bound(*long, quantized("o", (1, 1), 0.1, 0)))
-    small = [quantized(n, (1, 1), scale, 0) for n, scale in (("a", 1e-9), ("b", 1e-9), ("o", 1.0))]
+    scales = (("a", 100.0), ("b", 1000.0), ("o", 1.0))
+    coarse = [quantized(name, (1, 1), scale, 0, DType.INT16) for name, scale in scales]
     with pytest.raises(UnsupportedNodeError, match="such scales"):
-        KIND.infer(bound(*small))
+        KIND.infer(bound(*coarse))
 
 
 @pytest.mark.parametrize(("dtype", "rounded"), [(DType.INT8, -2), (DType.INT16, -1)])
-def test_a_tie_goes_away_from_zero_in_int8_and_upward_in_int16(dtype: DType, rounded: int) -> None:
-    tensors = [quantized(n, (1, 1), s, 0, dtype) for n, s in (("a", 0.5), ("b", 1.0), ("o", 1.0))]
-    values = np.array([[-3]], dtype.numpy), np.array([[1]], dtype.numpy)
+def test_ties_go_away_from_zero_in_int8_and_upward_in_int16(dtype: DType, rounded: int) -> None:
+    tensors = [quantized(n, (1, 1), s, 0, dtype) for n, s in (("a", 0.25), ("b", 1.0), ("o", 1.0))]
+    values = np.array([[-6]], dtype.numpy), np.array([[1]], dtype.numpy)
     assert KIND.reference(bound(*tensors), values)[0].tolist() == [[rounded]]

@@ -283,8 +283,8 @@ def test_a_box_is_moved_to_lie_inside() -> None:
     graph = load("DYNAMIC_UPDATE_SLICE", (a, box, Tensor("s", (1,), DType.INT32)), o)
     values, update = np.zeros(4, np.int8), np.array([1, 2], np.int8)
     for start, result in ((-7, [1, 2, 0, 0]), (9, [0, 0, 1, 2])):
-        feeds = {"a": values, "b": update, "s": np.array([start], np.int32)}
-        assert evaluate(graph, feeds)["o"].tolist() == result
+        place = np.array([start], np.int32)
+        assert evaluate(graph, {"a": values, "b": update, "s": place})["o"].tolist() == result
     assert wrong(
         "DYNAMIC_UPDATE_SLICE", (a, bytes_of("b", 5), Tensor("s", (1,), DType.INT32)), o
     ) == ("[5] into [4] at [1] indices")
