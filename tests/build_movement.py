@@ -16,6 +16,7 @@ Folded: TypeAlias = tuple[str, dict[str, Any], list[tuple[str, Array]]]
 """Builtin name, options, and the operands that importing folds into attributes, by role."""
 
 TABLES: Mapping[str, str] = {
+    "BATCH_MATMUL": "BatchMatMulOptions",
     "BATCH_TO_SPACE_ND": "BatchToSpaceNDOptions",
     "BROADCAST_TO": "BroadcastToOptions",
     "DEPTH_TO_SPACE": "DepthToSpaceOptions",
@@ -33,7 +34,7 @@ TABLES: Mapping[str, str] = {
     "TRANSPOSE": "TransposeOptions",
     "UNPACK": "UnpackOptions",
 }
-VERSIONS: Mapping[str, int] = {"BROADCAST_TO": 2}
+VERSIONS: Mapping[str, int] = {"BATCH_MATMUL": 3, "BROADCAST_TO": 2}
 
 
 def ints(values: Sequence[int]) -> Array:
@@ -77,8 +78,18 @@ def _tile(bound: BoundOperator[Any]) -> Folded:
 
 
 FOLDED: Mapping[str, Callable[[BoundOperator[Any]], Folded]] = {
+    "batch_matmul": lambda b: (
+        "BATCH_MATMUL",
+        {"AdjX": b.attributes.first_transposed, "AdjY": b.attributes.second_transposed},
+        [],
+    ),
     "batch_to_space_nd": _blocks("crops"),
     "depth_to_space": _depth,
+    "broadcast_args": lambda b: ("BROADCAST_ARGS", {}, []),
+    "dynamic_update_slice": lambda b: ("DYNAMIC_UPDATE_SLICE", {}, []),
+    "embedding_lookup": lambda b: ("EMBEDDING_LOOKUP", {}, []),
+    "gather_nd": lambda b: ("GATHER_ND", {}, []),
+    "scatter_nd": lambda b: ("SCATTER_ND", {}, [("shape", ints(b.attributes.shape))]),
     "gather": lambda b: (
         "GATHER",
         {"Axis": b.attributes.axis, "BatchDims": b.attributes.batch_axes},

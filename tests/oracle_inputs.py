@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from uhost.ir.dtype import DType
-from uhost.ir.graph import Graph
+from uhost.ir.graph import BoundOperator, Graph
 from uhost.ir.tensor import Array, Tensor
 
 RUNS = ("lowest", "highest", "random 1", "random 2", "random 3")
@@ -31,7 +34,38 @@ def draw_all(graph: Graph, run: str, random: np.random.Generator) -> dict[str, A
     """Returns an array per input of a graph; indices are such that interpreters take them."""
     drawn = {name: draw(graph.tensors[name], run, random) for name in graph.inputs}
     for bound in graph.bound_operators():
-        if bound.kind == "gather" and bound.input(1).name in drawn:
-            size = bound.input(0).shape[bound.attributes.axis]
-            drawn[bound.input(1).name] %= size
+        for index, sizes in _limits(bound).items():
+            name = bound.input(index).name
+            if name in drawn:
+                array = drawn[name]
+                drawn[name] = (array % np.array(sizes)).astype(array.dtype).reshape(array.shape)
+        if bound.kind == "broadcast_args":
+            drawn |= _broadcast(bound, random)
     return drawn
+
+
+def _limits(bound: BoundOperator[Any]) -> dict[int, Sequence[int]]:
+    """Returns the inputs that are indices, and what is above the largest of each axis."""
+    if bound.kind == "gather":
+        return {1: bound.input(0).shape[bound.attributes.axis :][:1]}
+    if bound.kind == "embedding_lookup":
+        return {0: bound.input(1).shape[:1]}
+    if bound.kind == "gather_nd":
+        return {1: bound.input(0).shape[: bound.input(1).shape[-1]]}
+    if bound.kind == "scatter_nd":
+        return {0: bound.output.shape[: bound.input(0).shape[-1]]}
+    return {}
+
+
+def _broadcast(bound: BoundOperator[Any], random: np.random.Generator) -> dict[str, Array]:
+    """Returns two shapes that broadcast."""
+    result = random.integers(1, 9, bound.output.elements)
+    shapes = {}
+    for tensor in (bound.input(0), bound.input(1)):
+        shapes[tensor.name] = result[-tensor.elements :].astype(tensor.dtype.numpy)
+    ones = random.random(bound.output.elements) < 0.4
+    for place in np.flatnonzero(ones):
+        shape = shapes[bound.input(int(random.integers(2))).name]
+        if place >= len(result) - len(shape):
+            shape[place - len(result)] = 1
+    return shapes

@@ -19,12 +19,15 @@ _REPEATED = ("int8_whole", "int8_inner", *(f"{dtype}_twice" for dtype in _ALL))
 _UNSET = "pads with a number that is never set"
 _PADDED = ("int8_line", "int8_padded", "int8_zero_point")
 _BLOCKS = ("space_to_batch_nd", "batch_to_space_nd", "space_to_depth", "depth_to_space")
-_FEW = ("gather", "mirror_pad", *_BLOCKS)
+_FEW = ("gather", "gather_nd", "mirror_pad", *_BLOCKS)
 
 TFLM: Limits = {
     **{("tile", name): _ABSENT for name in _REPEATED},
     **{("space_to_batch_nd", name): _UNSET for name in _PADDED},
     ("gather", "int8_int64_indices"): _NO_TYPE,
+    ("gather_nd", "int8_int64_indices"): _NO_TYPE,
+    ("scatter_nd", ""): _ABSENT,
+    **_types(["dynamic_update_slice"], ("int64", "uint8", "bool")),
     **_types(_FEW, ("int16", "int32", "int64", "uint8", "bool")),
     **_types(["resize_bilinear"], ["int16"]),
     **_types(["transpose"], ("int32", "int64", "uint8", "bool")),

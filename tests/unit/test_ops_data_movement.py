@@ -253,3 +253,61 @@ def test_a_change_of_quantisation_on_the_way_is_refused() -> None:
     assert refused("TRANSPOSE", (a, constant("order", [1, 0])), o) == (
         "TRANSPOSE: 'o' and 'a' are quantised differently"
     )
+
+
+def test_indices_into_several_axes() -> None:
+    a = bytes_of("a", 3, 4)
+    assert wrong("GATHER_ND", (a, constant("i", [[0, 4]])), bytes_of("o", 1)) == (
+        "the indices 'i' are not all within (3, 4)"
+    )
+    assert wrong("GATHER_ND", (a, constant("i", [[0, 0, 0]])), bytes_of("o", 1)) == (
+        "[1, 3] indices into [3, 4]"
+    )
+    graph = load("GATHER_ND", (a, Tensor("i", (1, 2), DType.INT32)), bytes_of("o", 1))
+    values, indices = np.arange(12, dtype=np.int8).reshape(3, 4), np.array([[-5, 9]], np.int32)
+    assert evaluate(graph, {"a": values, "i": indices})["o"].tolist() == [3]
+
+
+def test_what_is_scattered_outside_is_lost_and_the_rest_added() -> None:
+    indices, updates = Tensor("i", (4, 1), DType.INT32), bytes_of("u", 4)
+    graph = load("SCATTER_ND", (indices, updates, constant("s", [3])), bytes_of("o", 3))
+    places, added = np.array([[1], [3], [1], [-1]], np.int32), np.array([5, 6, 7, 8], np.int8)
+    assert evaluate(graph, {"i": places, "u": added})["o"].tolist() == [0, 12, 0]
+    assert wrong("SCATTER_ND", (indices, updates, constant("s", [3, 2])), bytes_of("o", 3, 2)) == (
+        "[4] put into [3, 2] by [4, 1] indices"
+    )
+
+
+def test_a_box_is_moved_to_lie_inside() -> None:
+    a, box, o = bytes_of("a", 4), bytes_of("b", 2), bytes_of("o", 4)
+    graph = load("DYNAMIC_UPDATE_SLICE", (a, box, Tensor("s", (1,), DType.INT32)), o)
+    values, update = np.zeros(4, np.int8), np.array([1, 2], np.int8)
+    for start, result in ((-7, [1, 2, 0, 0]), (9, [0, 0, 1, 2])):
+        place = np.array([start], np.int32)
+        assert evaluate(graph, {"a": values, "b": update, "s": place})["o"].tolist() == result
+    assert wrong(
+        "DYNAMIC_UPDATE_SLICE", (a, bytes_of("b", 5), Tensor("s", (1,), DType.INT32)), o
+    ) == ("[5] into [4] at [1] indices")
+
+
+def test_a_table_of_int8_may_give_floats_if_it_has_no_zero_point() -> None:
+    indices, output = Tensor("i", (2,), DType.INT32), Tensor("o", (2, 3), DType.FLOAT32)
+    table = quantized("t", (4, 3), 0.5, 1, values=np.ones((4, 3), np.int8))
+    assert refused("EMBEDDING_LOOKUP", (indices, table), output) == (
+        "EMBEDDING_LOOKUP: 't' has a zero point"
+    )
+    same = bytes_of("t", 4)
+    assert wrong("EMBEDDING_LOOKUP", (indices, same), bytes_of("o", 2)) == (
+        "[2] indices into a table [4]"
+    )
+
+
+def test_shapes_that_are_broadcast() -> None:
+    first, second = Tensor("a", (1,), DType.INT32), Tensor("b", (3,), DType.INT32)
+    graph = load("BROADCAST_ARGS", (first, second), Tensor("o", (3,), DType.INT32))
+    one, three = np.array([4], np.int32), np.array([2, 3, 1], np.int32)
+    assert evaluate(graph, {"a": one, "b": three})["o"].tolist() == [2, 3, 4]
+    ranks = Tensor("a", (1, 1), DType.INT32), second
+    assert wrong("BROADCAST_ARGS", ranks, Tensor("o", (3,), DType.INT32)) == (
+        "shapes of the ranks 2 and 1"
+    )

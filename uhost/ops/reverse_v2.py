@@ -35,7 +35,7 @@ def _reference(
 ) -> Sequence[Array]:
     source = inputs[0]
     assert source is not None
-    return [np.ascontiguousarray(np.flip(source, bound.attributes.axes))]
+    return [np.array(np.flip(source, bound.attributes.axes), order="C")]
 
 
 def _import_tflite(node: SourceNode) -> Imported:

@@ -35,7 +35,7 @@ def _reference(
 ) -> Sequence[Array]:
     source = inputs[0]
     assert source is not None
-    return [np.ascontiguousarray(source.transpose(bound.attributes.permutation))]
+    return [np.array(source.transpose(bound.attributes.permutation), order="C")]
 
 
 def _import_tflite(node: SourceNode) -> Imported:

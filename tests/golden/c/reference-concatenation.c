@@ -24,7 +24,7 @@
  * Copies `size` bytes, at any alignment, in ascending order: up to 16 are read before the
  * first of them is written, so that `to` may lie in front of `from` in the same memory.
  */
-static inline void copy_run(void *to, const void *from, uint32_t size)
+static inline void uhost_copy_run(void *to, const void *from, uint32_t size)
 {
     const uint8_t *source = from;
     uint8_t *target = to;
@@ -58,10 +58,10 @@ static inline void copy_run(void *to, const void *from, uint32_t size)
 UHOST_KERNEL void copy(const int8_t *input0, const int8_t *input1, int8_t *output)
 {
     for (int32_t i = 0; i < 12; i++) {
-        copy_run(&output[i * 7], &input0[i * 5], 5);
+        uhost_copy_run(&output[i * 7], &input0[i * 5], 5);
     }
     for (int32_t i = 0; i < 12; i++) {
-        copy_run(&output[i * 7 + 5], &input1[i * 2], 2);
+        uhost_copy_run(&output[i * 7 + 5], &input1[i * 2], 2);
     }
 }
 

@@ -20,11 +20,17 @@
 
 /* ---- Arithmetic shared by the kernels ---------------------------------------------------- */
 
+/* Returns the index nearest to `index` in [0, last]. */
+static inline int32_t uhost_clamp_index(int64_t index, int32_t last)
+{
+    return index < 0 ? 0 : index > last ? last : (int32_t)index;
+}
+
 /*
  * Copies `size` bytes, at any alignment, in ascending order: up to 16 are read before the
  * first of them is written, so that `to` may lie in front of `from` in the same memory.
  */
-static inline void copy_run(void *to, const void *from, uint32_t size)
+static inline void uhost_copy_run(void *to, const void *from, uint32_t size)
 {
     const uint8_t *source = from;
     uint8_t *target = to;
@@ -59,10 +65,9 @@ UHOST_KERNEL void gather(const int8_t *input, const int32_t *indices, int8_t *ou
 {
     for (int32_t i = 0; i < 2; i++) {
         for (int32_t j = 0; j < 4; j++) {
-            int32_t index = indices[j];
+            const int32_t index = uhost_clamp_index(indices[j], 4);
 
-            index = index < 0 ? 0 : index > 4 ? 4 : index;
-            copy_run(&output[i * 12 + j * 3], &input[i * 15 + index * 3], 3);
+            uhost_copy_run(&output[i * 12 + j * 3], &input[i * 15 + index * 3], 3);
         }
     }
 }

@@ -24,7 +24,7 @@
  * Copies `size` bytes, at any alignment, in ascending order: up to 16 are read before the
  * first of them is written, so that `to` may lie in front of `from` in the same memory.
  */
-static inline void copy_run(void *to, const void *from, uint32_t size)
+static inline void uhost_copy_run(void *to, const void *from, uint32_t size)
 {
     const uint8_t *source = from;
     uint8_t *target = to;
@@ -58,12 +58,12 @@ static inline void copy_run(void *to, const void *from, uint32_t size)
 UHOST_KERNEL void copy(const int8_t *input, int8_t *output)
 {
     for (int32_t i = 0; i < 3; i++) {
-        copy_run(&output[i * 8 + 17], &input[i * 4], 4);
+        uhost_copy_run(&output[i * 8 + 17], &input[i * 4], 4);
     }
     for (int32_t i = 0; i < 2; i++) {
-        copy_run(&output[9 - i * 8], &output[i * 8 + 25], 4);
+        uhost_copy_run(&output[9 - i * 8], &output[i * 8 + 25], 4);
     }
-    copy_run(&output[41], &output[25], 4);
+    uhost_copy_run(&output[41], &output[25], 4);
     for (int32_t i = 0; i < 6; i++) {
         output[i * 8] = output[i * 8 + 2];
     }

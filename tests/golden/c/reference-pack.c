@@ -24,7 +24,7 @@
  * Copies `size` bytes, at any alignment, in ascending order: up to 16 are read before the
  * first of them is written, so that `to` may lie in front of `from` in the same memory.
  */
-static inline void copy_run(void *to, const void *from, uint32_t size)
+static inline void uhost_copy_run(void *to, const void *from, uint32_t size)
 {
     const uint8_t *source = from;
     uint8_t *target = to;
@@ -62,13 +62,13 @@ UHOST_KERNEL void copy(
     int8_t *output)
 {
     for (int32_t i = 0; i < 2; i++) {
-        copy_run(&output[i * 9], &input0[i * 3], 3);
+        uhost_copy_run(&output[i * 9], &input0[i * 3], 3);
     }
     for (int32_t i = 0; i < 2; i++) {
-        copy_run(&output[i * 9 + 3], &input1[i * 3], 3);
+        uhost_copy_run(&output[i * 9 + 3], &input1[i * 3], 3);
     }
     for (int32_t i = 0; i < 2; i++) {
-        copy_run(&output[i * 9 + 6], &input2[i * 3], 3);
+        uhost_copy_run(&output[i * 9 + 6], &input2[i * 3], 3);
     }
 }
 

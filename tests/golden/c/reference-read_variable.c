@@ -24,7 +24,7 @@
  * Copies `size` bytes, at any alignment, in ascending order: up to 16 are read before the
  * first of them is written, so that `to` may lie in front of `from` in the same memory.
  */
-static inline void copy_run(void *to, const void *from, uint32_t size)
+static inline void uhost_copy_run(void *to, const void *from, uint32_t size)
 {
     const uint8_t *source = from;
     uint8_t *target = to;
@@ -63,7 +63,7 @@ static const int8_t state_0_initial[6] = {
 
 UHOST_KERNEL void copy(const int8_t *input, int8_t *output)
 {
-    copy_run(&output[0], &input[0], 6);
+    uhost_copy_run(&output[0], &input[0], 6);
 }
 
 /* ---- Running ------------------------------------------------------------------------------ */

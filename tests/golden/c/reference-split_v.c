@@ -24,7 +24,7 @@
  * Copies `size` bytes, at any alignment, in ascending order: up to 16 are read before the
  * first of them is written, so that `to` may lie in front of `from` in the same memory.
  */
-static inline void copy_run(void *to, const void *from, uint32_t size)
+static inline void uhost_copy_run(void *to, const void *from, uint32_t size)
 {
     const uint8_t *source = from;
     uint8_t *target = to;
@@ -58,13 +58,13 @@ static inline void copy_run(void *to, const void *from, uint32_t size)
 UHOST_KERNEL void copy(const int8_t *input, int8_t *output0, int8_t *output1, int8_t *output2)
 {
     for (int32_t i = 0; i < 2; i++) {
-        copy_run(&output0[i * 3], &input[i * 18], 3);
+        uhost_copy_run(&output0[i * 3], &input[i * 18], 3);
     }
     for (int32_t i = 0; i < 2; i++) {
-        copy_run(&output1[i * 9], &input[i * 18 + 3], 9);
+        uhost_copy_run(&output1[i * 9], &input[i * 18 + 3], 9);
     }
     for (int32_t i = 0; i < 2; i++) {
-        copy_run(&output2[i * 6], &input[i * 18 + 12], 6);
+        uhost_copy_run(&output2[i * 6], &input[i * 18 + 12], 6);
     }
 }
 

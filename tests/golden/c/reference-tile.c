@@ -24,7 +24,7 @@
  * Copies `size` bytes, at any alignment, in ascending order: up to 16 are read before the
  * first of them is written, so that `to` may lie in front of `from` in the same memory.
  */
-static inline void copy_run(void *to, const void *from, uint32_t size)
+static inline void uhost_copy_run(void *to, const void *from, uint32_t size)
 {
     const uint8_t *source = from;
     uint8_t *target = to;
@@ -60,7 +60,7 @@ UHOST_KERNEL void copy(const int8_t *input, int8_t *output)
     for (int32_t i = 0; i < 3; i++) {
         for (int32_t j = 0; j < 2; j++) {
             for (int32_t k = 0; k < 2; k++) {
-                copy_run(&output[i * 12 + j * 6 + k * 3], &input[j * 3], 3);
+                uhost_copy_run(&output[i * 12 + j * 6 + k * 3], &input[j * 3], 3);
             }
         }
     }

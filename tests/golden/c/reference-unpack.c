@@ -24,7 +24,7 @@
  * Copies `size` bytes, at any alignment, in ascending order: up to 16 are read before the
  * first of them is written, so that `to` may lie in front of `from` in the same memory.
  */
-static inline void copy_run(void *to, const void *from, uint32_t size)
+static inline void uhost_copy_run(void *to, const void *from, uint32_t size)
 {
     const uint8_t *source = from;
     uint8_t *target = to;
@@ -58,13 +58,13 @@ static inline void copy_run(void *to, const void *from, uint32_t size)
 UHOST_KERNEL void copy(const int8_t *input, int8_t *output0, int8_t *output1, int8_t *output2)
 {
     for (int32_t i = 0; i < 2; i++) {
-        copy_run(&output0[i * 4], &input[i * 12], 4);
+        uhost_copy_run(&output0[i * 4], &input[i * 12], 4);
     }
     for (int32_t i = 0; i < 2; i++) {
-        copy_run(&output1[i * 4], &input[i * 12 + 4], 4);
+        uhost_copy_run(&output1[i * 4], &input[i * 12 + 4], 4);
     }
     for (int32_t i = 0; i < 2; i++) {
-        copy_run(&output2[i * 4], &input[i * 12 + 8], 4);
+        uhost_copy_run(&output2[i * 4], &input[i * 12 + 8], 4);
     }
 }
 

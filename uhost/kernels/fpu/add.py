@@ -5,6 +5,7 @@ from __future__ import annotations
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Kernel, KernelCall, Parameter
+from uhost.kernels._overlap import by_element
 from uhost.kernels.fpu._blocks import why_not_float
 from uhost.kernels.fpu._work import clamping, clamping_bytes
 from uhost.kernels.reference._layer import float_values
@@ -31,7 +32,14 @@ def _lower(bound: BoundOperator[AddAttributes]) -> KernelCall:
         Parameter("second", "const float *", "input", 1),
         Parameter("output", "float *", "output"),
     )
-    return KernelCall("fpu", "add", values, parameters, includes=("fpu",))
+    return KernelCall(
+        "fpu",
+        "add",
+        values,
+        parameters,
+        includes=("fpu",),
+        overlaps=(by_element(bound, 0), by_element(bound, 1)),
+    )
 
 
 def _cost(bound: BoundOperator[AddAttributes], call: KernelCall) -> Cost:

@@ -48,7 +48,7 @@ def lower_copies(
     size_bytes = bound.outputs[0].dtype.size_bytes
     parts = []
     for piece in pieces:
-        loops, run = _loops_and_run(piece)
+        loops, run = loops_and_run(piece)
         if piece.source == OUTPUT:
             source = "output"
         else:
@@ -82,7 +82,7 @@ def lower_copies(
     )
 
 
-def _loops_and_run(piece: Piece) -> tuple[tuple[Loop, ...], int]:
+def loops_and_run(piece: Piece) -> tuple[tuple[Loop, ...], int]:
     """Returns the loops around runs of elements that follow one another, and a run's length."""
     loops = loop_nest(piece.shape, piece.source_strides, piece.target_strides)
     if loops and loops[-1].strides == (1, 1):
@@ -92,7 +92,7 @@ def _loops_and_run(piece: Piece) -> tuple[tuple[Loop, ...], int]:
 
 def _overlap(piece: Piece, size_bytes: int) -> Overlap:
     """Returns how far the output may run into the input: runs are copied in ascending order."""
-    loops, run = _loops_and_run(piece)
+    loops, run = loops_and_run(piece)
     reads = _starts(loops, 0, piece.source_start) * size_bytes
     writes = _starts(loops, 1, piece.target_start) * size_bytes
     between = forward(piece.source, reads, writes + run * size_bytes)

@@ -42,7 +42,6 @@ def lower_rows(
     )
     values = {
         "loops": headers(loops),
-        "index_type": table.dtype.c_type,
         "index_at": index_expression(loops, 0),
         "source_at": index_expression(loops, 1),
         "output_at": index_expression(loops, 2),
@@ -53,7 +52,9 @@ def lower_rows(
         "scale": scale if scale is not None else 0.0,
         "is_scaled": scale is not None,
     }
-    copies = rows.run > 1 and scale is None
+    includes = ["clamp_index"] if not table.is_constant else []
+    if rows.run > 1 and scale is None:
+        includes.append("copy_run")
     return KernelCall(
         "reference",
         "gather",
@@ -63,5 +64,5 @@ def lower_rows(
             input_parameter(table, "indices", indices),
             output_parameter(bound.output),
         ),
-        includes=("copy_run",) if copies else (),
+        includes=tuple(includes),
     )

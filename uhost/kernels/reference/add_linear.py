@@ -7,6 +7,7 @@ from uhost.ir.graph import BoundOperator
 from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels._linear import linear_form
+from uhost.kernels._overlap import by_element
 from uhost.kernels.reference._nest import plus
 from uhost.kernels.reference._parameters import input_parameter, output_parameter
 from uhost.ops.add import AddAttributes
@@ -43,6 +44,7 @@ def _lower(bound: BoundOperator[AddAttributes]) -> KernelCall:
             output_parameter(bound.output),
         ),
         includes=("requantize",),
+        overlaps=(by_element(bound, 0), by_element(bound, 1)),
     )
 
 

@@ -10,6 +10,7 @@ import math
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels._overlap import over_blocks, over_windows
 from uhost.kernels.reference._blocks import block_values, short_call, why_not_short
 from uhost.kernels.reference._window import leaves_image, window_values
 from uhost.kernels.reference._work import (
@@ -32,8 +33,12 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
     channels_in, channels_out = x.shape[3], weights.shape[0]
     if weights.shape[1:3] == at.stride == (1, 1) and not leaves_image(rows, columns):
         geometry = block_values(math.prod(x.shape[:3]), channels_in, channels_out)
-        return short_call(bound, "product_blocked", at.activation, geometry)
+        overlap = over_blocks(geometry, 1)
+        return short_call(bound, "product_blocked", at.activation, geometry, (overlap,))
     blocks = block_values(rows.output * columns.output, math.prod(weights.shape[1:]), channels_out)
+    together = blocks["pixel_block"]
+    again = -blocks["pixels"] % together
+    overlap = over_windows(rows, columns, channels_in, channels_out, together=together, again=again)
     return short_call(
         bound,
         "conv_2d_blocked",
@@ -41,6 +46,7 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
         window_values(x.shape[0], channels_in, channels_out, rows, columns)
         | blocks
         | {"element": "int8_t", "blank": x.zero_point},
+        (overlap,) if x.shape[0] == 1 else (),
         ("columns", blocks["pixel_block"] * blocks["depth"]),
     )
 
