@@ -32,6 +32,7 @@ LIVES = {
 }
 DEFAULTS = {
     "models": "the bundled model",
+    "input_shapes": "the model's own, the batch 1",
     "board": "must be given",
     "host": "this machine",
     "targets": "the board's",

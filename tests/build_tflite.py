@@ -13,10 +13,11 @@ from typing import Any
 import flatbuffers
 import numpy as np
 import tflite
+from build_movement import FOLDED, TABLES, VERSIONS
 from flatbuffers import flexbuffers
 
 from uhost.ir.dtype import DType
-from uhost.ir.graph import BoundOperator, Graph
+from uhost.ir.graph import BoundOperator, CallingAttributes, Graph
 from uhost.ir.tensor import Array, Quantization, Tensor
 from uhost.ops._op import OPERATORS
 
@@ -41,10 +42,12 @@ REDUCTIONS = (
     *("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD", "REDUCE_ALL", "REDUCE_ANY"),
 )
 OPTION_TABLES = {
+    **TABLES,
     "ADD": "AddOptions",
     "AVERAGE_POOL_2D": "Pool2DOptions",
     "L2_NORMALIZATION": "L2NormOptions",
     "L2_POOL_2D": "Pool2DOptions",
+    "BIDIRECTIONAL_SEQUENCE_LSTM": "BidirectionalSequenceLSTMOptions",
     "CALL_ONCE": "CallOnceOptions",
     "CONCATENATION": "ConcatenationOptions",
     "CONV_2D": "Conv2DOptions",
@@ -81,6 +84,7 @@ OPTION_TABLES = {
 }
 CUSTOM = "CUSTOM:"
 OPERATOR_VERSIONS = {"DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 4, "CONV_2D": 3, "QUANTIZE": 2}
+OPERATOR_VERSIONS |= VERSIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +307,7 @@ def from_graph(graph: Graph) -> bytes:
         outputs = tuple(t.name for t in bound.outputs if t.name not in graph.states)
         between = _intermediates(bound)
         tensors |= {tensor.name: tensor for tensor in between}
+        names += [""] * (48 - len(names) if code == "BIDIRECTIONAL_SEQUENCE_LSTM" else 0)
         names += [""] * (24 - len(names) if code == "UNIDIRECTIONAL_SEQUENCE_LSTM" else 0)
         nodes.append(
             Node(
@@ -335,8 +340,12 @@ def _intermediates(bound: BoundOperator[Any]) -> tuple[Tensor, ...]:
 def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[str, Array]]]:
     """Returns builtin name, options and folded operands of `bound`."""
     at = bound.attributes
+    if isinstance(at, CallingAttributes):
+        raise ValueError(f"{bound.name} runs graphs, which are subgraphs of a file")
     if getattr(at, "unsigned", False):
         raise ValueError(f"{bound.name} is uint8 in its file")
+    if bound.kind in FOLDED:
+        return FOLDED[bound.kind](bound)
     if any(name.startswith(CUSTOM) for name in OPERATORS[bound.kind].importers["tflite"]):
         return _custom(bound)
     code = bound.kind.upper()
@@ -367,7 +376,8 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
         options["KeepNumDims"] = at.keep_dims
     elif code == "SVDF":
         options["Rank"] = at.rank
-    elif code == "UNIDIRECTIONAL_SEQUENCE_LSTM":
+    elif code in ("UNIDIRECTIONAL_SEQUENCE_LSTM", "BIDIRECTIONAL_SEQUENCE_LSTM"):
+        options |= {"MergeOutputs": at.merge_outputs} if code.startswith("BI") else {}
         options |= {"CellClip": at.cell_clip, "ProjClip": at.projection_clip}
         options |= {"TimeMajor": at.time_major, "FusedActivationFunction": 4}
     elif code == "PACK":

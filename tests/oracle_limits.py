@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import oracle_limits_movement as movement
+
 from uhost.ops._op import Example
 
 Limits = Mapping[tuple[str, str], str]
@@ -20,6 +22,7 @@ _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_
 _WIDE_OR_OLD = ("uint8", "int64", "uint64")
 
 TFLM: Limits = {
+    **movement.TFLM,
     **{(kind, ""): _ABSENT for kind in ("select", "gelu", "reduce_any", "reduce_prod")},
     **{
         (kind, dtype): _NO_TYPE
@@ -57,6 +60,7 @@ TFLM: Limits = {
     **{(kind, "int8_scale_above_1"): "the program ends" for kind in _COMPARISONS},
 }
 LITERT: Limits = {
+    **movement.LITERT,
     **{(kind, ""): _ABSENT for kind in ("ceil", "round", "elu")},
     ("cast", "uint64"): _NO_TYPE,
     ("cast", "to_uint64"): _NO_TYPE,

@@ -23,13 +23,14 @@ from uhost.codegen.firmware import firmware_files
 from uhost.codegen.lowered import Lowered, arena_bytes, constant_bytes
 from uhost.codegen.names import identifier
 from uhost.codegen.placement import params_source, place_params
+from uhost.codegen.remedies import with_remedies
 from uhost.codegen.renode import renode_files
 from uhost.config.board import Board, load_board
 from uhost.config.compilation import CompilationConfig, KernelChoice
 from uhost.config.pass_context import PassContext
 from uhost.config.resolve import preset
 from uhost.errors import ConfigError, OutOfMemoryError, ToolNotFoundError
-from uhost.frontends._frontend import load_model
+from uhost.frontends._frontend import load_content, load_model, read_model, shape_inputs
 from uhost.ir.graph import Graph
 from uhost.ir.module import IRModule
 from uhost.kernels._partition import forced_kernels
@@ -159,24 +160,74 @@ def steps(
     )
 
 
-def load(models: Models) -> tuple[Source, ...]:
+def load(
+    models: Models, input_shapes: Mapping[str, Sequence[int]] | None = None
+) -> tuple[Source, ...]:
     """Returns the models of files, each under its file's stem or the name it is given.
 
-    Raises `ConfigError` for no models, and for two whose names give one C identifier.
+    `input_shapes` is INPUT or MODEL.INPUT → the shape of an input of which the file leaves
+    dimensions open. Raises `ConfigError` for no models, for two whose names give one C
+    identifier, and for a shape that is none of an input.
     """
-    named: list[tuple[str | None, Path]]
+    named = _named(models)
+    shapes = {key: tuple(shape) for key, shape in (input_shapes or {}).items()}
+    files = _shaped(named, shapes)
+    return _distinct(
+        (Source(load_content(content, path, name), path.name, content), str(path))
+        for (name, path), content in zip(named, files, strict=True)
+    )
+
+
+def input_shapes_of(
+    models: Models, shapes: Mapping[str, Sequence[int]]
+) -> dict[str, dict[str, Sequence[int]]]:
+    """Returns model → those of `shapes` that are of its inputs; raises as `load` does."""
+    named = _named(models)
+    found: dict[str, dict[str, Sequence[int]]] = {}
+    had: dict[str, Iterable[str]] = {}
+    for name, path in named:
+        _, used, had[name] = shape_inputs(path, name, {k: tuple(v) for k, v in shapes.items()})
+        found[name] = {key: shapes[key] for key in shapes if key in used}
+    _refuse_unknown(set(shapes).difference(*found.values()), had)
+    return found
+
+
+def _shaped(
+    named: Sequence[tuple[str, Path]], shapes: Mapping[str, tuple[int, ...]]
+) -> list[bytes]:
+    """Returns the bytes of model files, their inputs of the shapes that are given."""
+    if not shapes:
+        return [read_model(path) for _, path in named]
+    made = [shape_inputs(path, name, shapes) for name, path in named]
+    unknown = set(shapes).difference(*(used for _, used, _ in made))
+    _refuse_unknown(
+        unknown, {name: had for (name, _), (_, _, had) in zip(named, made, strict=True)}
+    )
+    return [content for content, _, _ in made]
+
+
+def _refuse_unknown(keys: set[str], inputs: Mapping[str, Iterable[str]]) -> None:
+    """Raises `ConfigError` for shapes of what is no input of any model."""
+    if keys:
+        known = "; ".join(f"{name}: {', '.join(had)}" for name, had in inputs.items())
+        raise ConfigError(
+            f"there is no input '{min(keys)}' to give a shape",
+            where="input shapes",
+            fix=f"inputs are named INPUT or MODEL.INPUT; of {known}",
+        )
+
+
+def _named(models: Models) -> list[tuple[str, Path]]:
+    named: list[tuple[str, Path]]
     if isinstance(models, Mapping):
         named = [(name, _path(path)) for name, path in models.items()]
     elif isinstance(models, Iterable) and not isinstance(models, str):
-        named = [(None, _path(path)) for path in models]
+        named = [(_path(path).stem, _path(path)) for path in models]
     else:
-        named = [(None, _path(models))]
+        named = [(_path(models).stem, _path(models))]
     if not named:
         raise ConfigError("no model given", where="models", fix=_GIVE_MODELS)
-    return _distinct(
-        (Source(load_model(path, name), path.name, path.read_bytes()), str(path))
-        for name, path in named
-    )
+    return named
 
 
 def _path(model: object) -> Path:
@@ -238,11 +289,15 @@ def compile_models(
     models = tuple(CompiledModel(*pair) for pair in zip(sources, lowered, strict=True))
     placed = place_params(lowered, config.executor, found)
     in_ram = {one.name: len(one.params.blob) for one in placed if one.placement == "ram"}
-    for one in lowered:
-        ram_bytes = in_ram.get(one.identifier, 0)
-        check_fits(one.graph, one.plan, 0 if ram_bytes else one.constant_bytes(), found, ram_bytes)
     flash_bytes = 0 if in_ram else constant_bytes(lowered)
-    check_pools(config, arena_bytes(lowered, config.executor), flash_bytes, found)
+    try:
+        for one in lowered:
+            ram_bytes = in_ram.get(one.identifier, 0)
+            weights = 0 if ram_bytes else one.constant_bytes()
+            check_fits(one.graph, one.plan, weights, found, ram_bytes)
+        check_pools(config, arena_bytes(lowered, config.executor), flash_bytes, found)
+    except OutOfMemoryError as error:
+        raise with_remedies(error, lowered, config) from error
     artifact = emit(lowered, config, __version__)
     if not config.runtime.system_lib:
         return Compiled(models, found, config, artifact, artifact.digest(), how)

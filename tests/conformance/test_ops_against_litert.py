@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from build_tflite import from_graph
-from oracle_inputs import RUNS, drawn_inputs
+from oracle_inputs import RUNS, draw_all
 from oracle_limits import LITERT, limit
 
 from uhost.ir.dtype import DType
@@ -84,7 +84,7 @@ def test_reference_equals_litert(graph: Graph) -> None:
     interpreter.allocate_tensors()
     random = np.random.default_rng(zlib.crc32(f"{graph.operators[0].kind} {graph.name}".encode()))
     for run in RUNS:
-        inputs = drawn_inputs(graph, run, random)
+        inputs = draw_all(graph, run, random)
         theirs = run_litert(interpreter, list(inputs.values()))
         ours = evaluate(graph, inputs)
         for name, expected in zip(graph.outputs, theirs, strict=True):

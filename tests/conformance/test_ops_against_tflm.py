@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from build_tflite import from_graph
-from oracle_inputs import RUNS, drawn_inputs
+from oracle_inputs import RUNS, draw_all
 from oracle_limits import TFLM, limit
 
 from uhost.ir.dtype import DType
@@ -118,7 +118,7 @@ def test_reference_equals_tflite_micro(graph: Graph) -> None:
     content = from_graph(graph)
     random = np.random.default_rng(zlib.crc32(f"{graph.operators[0].kind} {graph.name}".encode()))
     for run in RUNS:
-        inputs = drawn_inputs(graph, run, random)
+        inputs = draw_all(graph, run, random)
         theirs = run_tflm(content, list(inputs.values()), len(graph.outputs))
         ours = evaluate(graph, inputs)
         for name, expected in zip(graph.outputs, theirs, strict=True):

@@ -20,7 +20,7 @@ from uhost.ops._inputs import random_inputs
 from uhost.ops._op import OPERATORS, Example, evaluate
 
 RUNS = 32
-KINDS = ("svdf", "unidirectional_sequence_lstm")
+KINDS = ("svdf", "unidirectional_sequence_lstm", "bidirectional_sequence_lstm")
 
 
 class Oracle(Protocol):
@@ -65,6 +65,8 @@ class Tflm:
 
 def oracle_of(example: Example) -> type[Litert] | type[Tflm]:
     """Returns the interpreter that names the arithmetic of an example."""
+    if example.graph.operators[0].kind == "bidirectional_sequence_lstm":
+        return Litert  # TFLite Micro has none
     attributes = example.graph.operators[0].attributes
     if getattr(attributes, "arithmetic", "tflm") == "litert":
         return Litert

@@ -64,6 +64,32 @@ def test_one_operator_of_each_kind(tmp_path: Path) -> None:
     assert fuzz(models, count=2 * COUNT)["Graph"] > 0
 
 
+PRODUCERS = {
+    "MLPerf Tiny": "mlperf_kws_int8",
+    "TensorFlow 1": "tflm_micro_speech_int8",
+    "TFLite Micro": "tflm_audio_preprocessor_int8",
+    "LiteRT": "litert_call_once_mul",
+    "ESPHome": "mww_v2_okay_nabu",
+    "Arm": "arm_micronet_kws_m_int8",
+    "TinyNeuralNetwork": "mcunet_vww",
+    "TinyMaix": "tinymaix_mbnet96_int8",
+    "Silicon Labs": "silabs_magic_wand",
+    "NXP": "nxp_fastestdet_int8",
+    "Coral": "coral_mobilenet_v1_uint8",
+    "MediaPipe": "mediapipe_face_f16w",
+    "Google SEANet": "seanet_transpose_conv4_int16",
+    "ST": "st_yamnet_256_int8",
+}
+"""Who made a public model, with which tools of theirs → the model."""
+
+
+@pytest.mark.parametrize("count", [100, pytest.param(2000, marks=pytest.mark.full)])
+def test_models_of_many_producers(shared_models: Path, count: int) -> None:
+    models = [shared_models / f"{name}.tflite" for name in PRODUCERS.values()]
+    assert len(models) >= 10
+    assert fuzz(models, seed="producers", count=count)["MalformedModelError"] > count // 10
+
+
 @pytest.mark.parametrize(
     "name", ["mlperf_ad_int8", "mlperf_kws_int8", "mww_v2_vad", "tflm_person_detect_int8"]
 )

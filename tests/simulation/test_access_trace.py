@@ -44,6 +44,42 @@ def test_no_byte_is_overwritten_before_its_last_read(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.needs("arm_gcc")
+@pytest.mark.parametrize("board", ["rpi_pico", "lm3s6965evb"])
+def test_no_byte_is_overwritten_early_by_portable_kernels(
+    board: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check(resources.bundled_model(), board, monkeypatch)
+
+
+@pytest.mark.needs("arm_gcc")
+def test_no_byte_is_overwritten_early_by_float_kernels(
+    shared_models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check(shared_models / "mlperf_kws_float.tflite", "stm32f746", monkeypatch)
+
+
+@pytest.mark.full
+@pytest.mark.needs("arm_gcc")
+@pytest.mark.parametrize(
+    ("name", "board"),
+    [
+        ("mlperf_vww_float", "stm32f746"),
+        ("mlperf_ic_float", "stm32f746"),
+        ("mlperf_kws_int8", "rpi_pico"),
+        ("mlperf_vww_int8", "rpi_pico"),
+        ("mlperf_ic_int8", "lm3s6965evb"),
+        ("tinymaix_mnist_int8", "lm3s6965evb"),
+        # Without an FPU: the portable kernels in float.
+        ("mlperf_kws_float", "rpi_pico"),
+    ],
+)
+def test_no_byte_of_other_kernels_is_overwritten_early(
+    name: str, board: str, shared_models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check(shared_models / f"{name}.tflite", board, monkeypatch)
+
+
+@pytest.mark.needs("arm_gcc")
 def test_no_byte_of_a_real_model_is_overwritten_early(
     shared_models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -122,16 +122,3 @@ def test_calling_once_too_late_is_refused() -> None:
     init = subgraph([handle(), ASSIGN], values=np.ones(SHAPE, np.int32))
     with pytest.raises(UnsupportedOperatorError, match="comes after operators that may use"):
         load(subgraph([handle(), READ, call(1)]), init)
-
-
-@pytest.mark.parametrize(
-    ("code", "options"),
-    [
-        ("IF", {"ThenSubgraphIndex": 1, "ElseSubgraphIndex": 1}),
-        ("WHILE", {"CondSubgraphIndex": 1, "BodySubgraphIndex": 1}),
-    ],
-)
-def test_control_flow_is_refused_by_name(code: str, options: dict[str, int]) -> None:
-    other = subgraph([handle(), READ])
-    with pytest.raises(UnsupportedOperatorError, match=f"1 × {code}"):
-        load(subgraph([Node(code, ("x",), ("old",), options)]), other)

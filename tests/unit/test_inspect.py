@@ -105,7 +105,9 @@ def test_variants_are_a_table_with_totals() -> None:
     rows = [" ".join(line.split()) for line in text.splitlines()]
     header = "operator kernel cycles instructions code shared weights scratch"
     assert header in rows
-    assert any(re.match(r"conv_2d_0 dsp/conv_2d ([\d,]+ ){6}taken", row) for row in rows)
+    assert any(
+        re.match(r"conv_2d_0 reference/conv_2d_blocked ([\d,]+ ){6}taken", row) for row in rows
+    )
     assert any(row.startswith("Taken in all: ") for row in rows)
 
 

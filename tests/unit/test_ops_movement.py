@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from build_movement import FOLDED
 from build_tflite import Node, build, from_graph
 
 from uhost.errors import MalformedModelError, UnsupportedOperatorError
@@ -22,6 +23,7 @@ from uhost.ops.pad import PadAttributes
 from uhost.ops.reshape import ReshapeAttributes, resolve_shape
 
 KINDS = (
+    *FOLDED,
     "add",
     "concatenation",
     "dequantize",
@@ -153,7 +155,10 @@ def test_reshape_of_an_old_file_to_a_scalar() -> None:
 def test_reshape_that_contradicts_itself() -> None:
     source, output = real("a", (2, 6)), real("o", (3, 4))
     assert what(MalformedModelError, "RESHAPE", (source, constant("shape", [4, 3])), output) == (
-        "[2, 6] reshaped to [4, 3] gives [3, 4]"
+        "tensor 'o' is declared float32[3x4], but RESHAPE makes float32[4x3] of its inputs"
+    )
+    assert what(MalformedModelError, "RESHAPE", (source, constant("shape", [5, -1])), output) == (
+        "[2, 6] cannot be reshaped to [5, -1]"
     )
     assert what(MalformedModelError, "RESHAPE", (source,), real("o", (5, 2))) == (
         "12 elements cannot take the shape [5, 2]"

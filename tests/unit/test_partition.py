@@ -24,7 +24,7 @@ from uhost.errors import ConfigError, TemplateError, UnsupportedOperatorError
 from uhost.ir.dtype import DType
 from uhost.ir.graph import Graph, Operator
 from uhost.ir.tensor import Quantization, Tensor
-from uhost.kernels._kernel import candidates, library, library_names, template_folders
+from uhost.kernels._kernel import Routine, candidates, library, library_names, template_folders
 from uhost.kernels._partition import (
     PassedOver,
     Selection,
@@ -95,12 +95,16 @@ def net(name: str = "net") -> Graph:
     return graph
 
 
+def no_routine(graph: Graph, role: str) -> Routine:
+    raise AssertionError(f"nothing runs '{graph.name}' as its {role}")
+
+
 def select(
     graph: Graph, targets: Sequence[Target], views: frozenset[str], forced: Mapping[str, str]
 ) -> dict[str, Selection]:
     """The fastest variant of every operator."""
     chosen = {}
-    for name, offer in offers(graph, targets, views, forced).items():
+    for name, offer in offers(graph, targets, views, forced, no_routine).items():
         cycles = [one.cycles or 0 for one in offer.variants]
         chosen[name] = offer.select(cycles.index(min(cycles)), {})
     return chosen

@@ -34,7 +34,7 @@ def changed(kind: str, **attributes: object) -> bytes:
     [
         ("signal_rfft", {"fft_length": 44}, "a transform of 44 numbers: a factor of 11"),
         ("signal_rfft", {"fft_length": 33}, "a transform of 33 numbers"),
-        ("signal_rfft", {"fft_length": 16}, "30 samples for a transform of 16"),
+        ("signal_rfft", {"fft_length": 20}, "30 samples for a transform of 20"),
         ("signal_window", {"shift": -1}, "the shift is -1"),
         ("signal_delay", {"delay_length": -3}, "the delay is too long"),
         ("signal_framer", {"frame_step": 0}, "frames of 6 samples every 0"),

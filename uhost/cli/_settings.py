@@ -92,6 +92,8 @@ def named_models(models: Sequence[str]) -> dict[str, str]:
 
 def _setting(option: SettingOption, value: Any) -> Settings:
     name = max(option.opts, key=len)
+    if option.name == "input_shapes":
+        return {option.keys: (dict(_input_shape(text, name) for text in value), name)}
     if option.name == "pass_option":
         return dict(_pass_option(text, name) for text in value)
     if isinstance(value, Path):
@@ -117,6 +119,19 @@ def _pass_option(text: str, name: str) -> tuple[tuple[str, ...], tuple[Any, str]
             fix=f"write {name} PASS.OPTION=VALUE",
         )
     return ("passes", "options", pass_name, option), (parse_scalar(value), f"{name} {text}")
+
+
+def _input_shape(text: str, name: str) -> tuple[str, list[int]]:
+    """Returns input and shape of `NAME=1,96,96,3`; a name may hold an equals sign itself."""
+    key, _, sizes = text.rpartition("=")
+    parts = [part.strip() for part in sizes.split(",")]
+    if not (key and all(part.isdecimal() and int(part) > 0 for part in parts)):
+        raise ConfigError(
+            f"'{text}' does not say which input has which shape",
+            where=f"command line, {name}",
+            fix=f"write {name} INPUT=1,96,96,3, with the input's name and whole numbers above 0",
+        )
+    return key, [int(part) for part in parts]
 
 
 class _Names(click.ParamType):  # type: ignore[type-arg]  # generic only in newer clicks
@@ -154,6 +169,13 @@ def generated() -> Iterator[click.Parameter]:
         )
         for name, made in known.items():
             yield from _options((what, name), f"{what}-{name}", heading, options_of(made), made())
+    yield SettingOption(
+        ["--input-shape", "input_shapes"],
+        keys=("input_shapes",),
+        multiple=True,
+        metavar="[MODEL.]INPUT=1,96,…",
+        help="The shape of an input of which the model leaves dimensions open.",
+    )
     yield from _choice_options()
     yield from _pass_options()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,11 +39,13 @@ def _refuse_misspelt(settings: Settings) -> None:
             )
 
 
-def loaded(models: Sequence[str]) -> tuple[Source, ...]:
+def loaded(
+    models: Sequence[str], input_shapes: Mapping[str, Sequence[int]] | None = None
+) -> tuple[Source, ...]:
     """Returns the models given as `path` or `name=path`; without one, the bundled model."""
     from uhost import driver
 
-    return driver.load(named_models(models)) if models else _bundled()
+    return driver.load(named_models(models), input_shapes) if models else _bundled(input_shapes)
 
 
 def compiled(resolved: Resolved) -> Compiled:
@@ -51,7 +53,8 @@ def compiled(resolved: Resolved) -> Compiled:
     from uhost import driver
 
     named = _named(resolved)
-    sources = driver.load(named) if named else _bundled()
+    shapes = resolved.input_shapes
+    sources = driver.load(named, shapes) if named else _bundled(shapes)
     context = _instrumented(resolved)
     made = driver.compile_models(sources, resolved.board, config=resolved.config, context=context)
     for instrument in context.instruments:
@@ -74,12 +77,12 @@ def _named(resolved: Resolved) -> dict[str, str]:
     return named
 
 
-def _bundled() -> tuple[Source, ...]:
+def _bundled(input_shapes: Mapping[str, Sequence[int]] | None = None) -> tuple[Source, ...]:
     from uhost import driver, resources
 
     bundled = resources.bundled_model()
     note(f"No model given: using the bundled one, {bundled.name} (handwritten digits).")
-    return driver.load(bundled)
+    return driver.load(bundled, input_shapes)
 
 
 def _instrumented(resolved: Resolved) -> PassContext:
@@ -158,8 +161,12 @@ def one_by_one(
         models = dict(_named(configured(settings, project)))
     files = {name: path for name, path in models.items() if not driver.is_stored(Path(path))}
     kernels = _forced(files, settings, project) if len(models) > 1 and files else {}
+    shapes = _input_shapes(files, settings, project) if len(models) > 1 and files else {}
     for name, path in models.items():
-        yield path, {**settings, ("models",): ({name: path}, option)}, kernels.get(name)
+        alone = {**settings, ("models",): ({name: path}, option)}
+        if name in shapes:
+            alone["input_shapes",] = (shapes[name], "--input-shape")
+        yield path, alone, kernels.get(name)
     if not models:
         yield "", settings, None
 
@@ -173,8 +180,31 @@ def _forced(
     resolved = configured(settings, project)
     if not resolved.config.kernels:
         return {}
-    graphs = [source.graph for source in driver.load(models)]
+    graphs = [source.graph for source in driver.load(models, resolved.input_shapes)]
     return driver.choices_by_model(graphs, resolved.config, resolved.context)
+
+
+def _input_shapes(
+    models: dict[str, str], settings: Settings, project: Path | None
+) -> dict[str, dict[str, list[int]]]:
+    """Returns model → the shapes given for its inputs; raises `ConfigError` for those of none."""
+    from uhost import driver
+
+    shapes = given_shapes(settings, project)
+    found = driver.input_shapes_of(models, shapes) if shapes else {}
+    return {name: {key: list(own[key]) for key in own} for name, own in found.items()}
+
+
+def given_shapes(settings: Settings, project: Path | None) -> dict[str, tuple[int, ...]]:
+    """Returns the input shapes of the command line, else of the project file."""
+    from uhost.config._layers import file_layer
+    from uhost.config.project import find_project, read_project
+
+    if ("input_shapes",) in settings:
+        return dict(settings["input_shapes",][0])
+    path = find_project(project, Path())
+    setting = file_layer(read_project(path)).get(("input_shapes",)) if path else None
+    return dict(setting.value) if setting else {}
 
 
 def names_board(settings: Settings, project: Path | None) -> bool:

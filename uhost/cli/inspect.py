@@ -13,7 +13,14 @@ from uhost.cli._console import note, show, terminal_width
 from uhost.cli._options import board_option, json_option, model_argument, project_option
 from uhost.cli._settings import Configured, Settings
 from uhost.cli._variants import variant_records, variant_tables
-from uhost.cli._work import configured, loaded, names_board, refuse_to_build, stored_path
+from uhost.cli._work import (
+    configured,
+    given_shapes,
+    loaded,
+    names_board,
+    refuse_to_build,
+    stored_path,
+)
 from uhost.errors import ConfigError, UnsupportedOperatorError
 
 if TYPE_CHECKING:
@@ -116,7 +123,9 @@ def _loaded(
     from uhost import driver
 
     resolved = configured(settings, project) if names_board(settings, project) else None
-    sources = loaded([f"{name}={path}" for name, path in paths.items()])
+    sources = loaded(
+        [f"{name}={path}" for name, path in paths.items()], given_shapes(settings, project)
+    )
     if resolved is None:
         if variants:
             raise ConfigError("--variants is about a board's kernels", fix="add --board NAME")
@@ -142,7 +151,9 @@ def _lowered(paths: dict[str, str], settings: Settings, project: Path | None) ->
     if not names_board(settings, project):
         raise ConfigError("a memory plan is made for a board", fix="add --board")
     resolved = configured(settings, project)
-    sources = loaded([f"{name}={path}" for name, path in paths.items()])
+    sources = loaded(
+        [f"{name}={path}" for name, path in paths.items()], given_shapes(settings, project)
+    )
     return driver.lower_models([one.graph for one in sources], resolved.config, resolved.context)
 
 

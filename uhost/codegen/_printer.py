@@ -14,7 +14,7 @@ from uhost.codegen.names import Names, comment
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.ir.tensor import Array, Tensor
-from uhost.kernels._kernel import KernelCall, Parameter
+from uhost.kernels._kernel import KernelCall, NestedCall, Parameter
 from uhost.planner.lifetimes import SCRATCH_SUFFIX
 from uhost.planner.plan import MemoryPlan
 
@@ -186,13 +186,26 @@ class Printer:
                 f"UHOST_KERNEL void {name}(" + ", ".join(_declare(p) for p in call.parameters) + ")"
             )
             self._functions[key] = name
+            routines = [
+                [(comment(n.note, _WIDEST), self._nested(n)) for n in routine.calls]
+                for routine in call.routines
+            ]
             self._bodies.append(
                 render(
                     f"kernels/{call.library}/{call.template}.c.j2",
-                    {"name": name, "signature": _wrap(signature), "p": dict(call.values)},
+                    {
+                        "name": name,
+                        "signature": _wrap(signature),
+                        "p": dict(call.values),
+                        "routines": routines,
+                    },
                 ).rstrip()
             )
         return self._functions[key]
+
+    def _nested(self, nested: NestedCall) -> str:
+        """Returns the text of a call within another kernel, whose function comes before."""
+        return _wrap(f"{self._function(nested.call)}({', '.join(nested.arguments)});", _WIDEST_CALL)
 
     def _argument(
         self,

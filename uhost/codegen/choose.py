@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from uhost.codegen._reasons import Reasons
+from uhost.codegen._routines import routine_of
 from uhost.codegen.lowered import Lowered, arena_bytes
 from uhost.codegen.stated import fixed_bytes, option_of
 from uhost.config.compilation import CompilationConfig, Pool
@@ -19,7 +20,7 @@ from uhost.errors import OutOfMemoryError
 from uhost.ir.graph import Graph
 from uhost.ir.printer import short_name
 from uhost.kernels._choice import Aim, Choice, Option, choose
-from uhost.kernels._kernel import KernelCall
+from uhost.kernels._kernel import KernelCall, Routine
 from uhost.kernels._partition import Offer, offers
 from uhost.planner import plan_memory, view_operators
 from uhost.planner.overlaps import overlaps_of
@@ -147,7 +148,7 @@ class Kernels:
         self._graphs = graphs
         self._views = [view_operators(graph) for graph in graphs]
         self._offers: list[dict[str, Offer]] = [
-            offers(graph, config.targets, views, forced.get(graph.name, {}))
+            offers(graph, config.targets, views, forced.get(graph.name, {}), self._routine)
             for graph, views in zip(graphs, self._views, strict=True)
         ]
         in_ram = not config.executor.link_params and config.executor.params_placement == "ram"
@@ -162,6 +163,12 @@ class Kernels:
         calls = sum(len(found) for found in self._offers)
         self._fixed_bytes = fixed_bytes(len(graphs), calls)
         self._demands: dict[tuple[int, str], list[int]] = {}
+
+    def _routine(self, graph: Graph, role: str) -> Routine:
+        """Returns a graph that an operator runs, lowered: in what memory the caller gives it."""
+        own = replace(self.config, flash_limit_bytes=None, ram_limit_bytes=None, kernels=())
+        [lowered] = lower_module([graph], own, {})
+        return routine_of(lowered, role)
 
     def lower(self, pool: Pool, limits: Limits) -> list[Lowered]:
         """Returns the graphs with the best kernels that the limits allow; arenas are in `pool`.

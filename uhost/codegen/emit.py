@@ -47,6 +47,7 @@ def _extension(models: Sequence[Lowered]) -> tuple[str, str] | None:
     """Returns name and compiler macro of the Arm extension that some kernel needs."""
     selections = [s for one in models for s in one.selections.values() if s.target == "cortex_m"]
     needed = {feature for s in selections for feature in library(s.library)[s.name].features}
+    needed |= {f for s in selections for routine in s.call.routines for f in routine.features}
     return next((_EXTENSIONS[name] for name in _EXTENSIONS if name in needed), None)
 
 

@@ -170,6 +170,13 @@ class Project(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ]
         | UnsetType
     ) = UNSET
+    input_shapes: (
+        Annotated[
+            dict[str, list[Annotated[int, Meta(ge=1)]]],
+            Meta(description="Input, or MODEL.INPUT → its shape, where the model leaves it open."),
+        ]
+        | UnsetType
+    ) = UNSET
     board: (
         Annotated[str, Meta(description="A board, a chip, or the path of a board file.")]
         | UnsetType
@@ -315,7 +322,7 @@ def leaves(plain: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
             yield keys, value
 
 
-_WHOLE = (("models",), ("run", "input"), ("verify", "golden"))
+_WHOLE = (("models",), ("input_shapes",), ("run", "input"), ("verify", "golden"))
 
 
 def json_schema() -> str:

@@ -97,6 +97,7 @@ class Resolved:
     run: RunSection
     verify: VerifySection
     bench: BenchSection
+    input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     origins: Origins = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -109,6 +110,7 @@ class Resolved:
         runtime = msgspec.to_builtins(config.runtime)
         plain: dict[str, Any] = {
             "models": _plain_models(self.models),
+            "input_shapes": {key: list(shape) for key, shape in self.input_shapes.items()} or None,
             "board": str(self.board.file or self.board.name),
             "host": config.host.kind,
             "targets": {
@@ -253,6 +255,7 @@ def _resolve(settings: Layer, board: Board, problems: Problems) -> Resolved:
         run=msgspec.convert(section(settings, "run"), type=RunSection),
         verify=msgspec.convert(section(settings, "verify"), type=VerifySection),
         bench=msgspec.convert(section(settings, "bench"), type=BenchSection),
+        input_shapes=_input_shapes(settings),
     )
     return replace(resolved, origins=_origins(resolved, settings))
 
@@ -293,6 +296,11 @@ def _check(registry: Registry[Any], noun: str, setting: Setting, problems: Probl
 def _kernels(settings: Layer) -> tuple[KernelChoice, ...]:
     chosen = section(settings, "kernels")
     return tuple(KernelChoice(operator, library) for operator, library in chosen.items())
+
+
+def _input_shapes(settings: Layer) -> dict[str, tuple[int, ...]]:
+    setting = settings.get(("input_shapes",))
+    return {key: tuple(shape) for key, shape in (setting.value if setting else {}).items()}
 
 
 def _value(settings: Layer, key: str) -> str | None:
@@ -336,7 +344,12 @@ def _origins(resolved: Resolved, settings: Layer) -> dict[str, tuple[object, str
 
 def _defaults() -> Iterator[tuple[Keys, object]]:
     """Yields the keys that may be left out and what they then are; None: chosen when needed."""
-    yield from ((("models",), None), (("kernels",), {}), (("toolchain",), None))
+    yield from (
+        (("models",), None),
+        (("input_shapes",), None),
+        (("kernels",), {}),
+        (("toolchain",), None),
+    )
     yield from (((limit,), None) for limit in LIMITS)
     yield ("output",), None
     for name in PASSES.names():

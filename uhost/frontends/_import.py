@@ -11,9 +11,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from uhost.errors import InternalError, MalformedModelError, ModelError, VerifyError
 from uhost.frontends._node import Declared, Node, RefusedTensor
-from uhost.frontends._unsupported import Unsupported, type_text, unsupported_operators
+from uhost.frontends._unsupported import Unsupported, type_text, unsupported_operators, why_absent
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator, Graph, Operator
 from uhost.ir.tensor import Array, Tensor
@@ -46,14 +48,15 @@ def import_nodes(
 ) -> Graph:
     """Returns the verified graph of `nodes`, the model `name` in the format `form`.
 
-    `dynamic` gives the shape, -1 where open, of each tensor the file leaves open beyond
-    the batch, `states` those that last from run to run, with their initial values. A graph
-    that is no model, but called by one, may have no operators and no outputs. Raises
-    `UnsupportedOperatorError` with all unsupported nodes at once, and `MalformedModelError`
+    `dynamic` gives the shape, -1 where open, of each tensor the file leaves open; what an
+    operator makes fills it, and an open batch of an input is 1. `states` are those that last
+    from run to run, with their initial values. A graph that is no model, but called by one,
+    may have no operators and no outputs. Raises `UnsupportedOperatorError` with all
+    unsupported nodes at once, and `MalformedModelError`
     where the file contradicts itself.
     """
     for tensor in inputs:
-        if tensor.name in dynamic:
+        if -1 in dynamic.get(tensor.name, ())[1:]:
             raise _dynamic_shape(tensor.name, dynamic[tensor.name], name)
     kinds = _importers_of(form)
     declared = (*inputs, *outputs, *(tensor for node in nodes for tensor in node.declared))
@@ -107,6 +110,7 @@ class _GraphUnderWay:
         self._name = name
         self._names = names
         self._dynamic = dynamic
+        self._inputs_are_shaped = bool(dynamic) and not any(t.name in dynamic for t in inputs)
         self._tensors: dict[str, Tensor] = {}
         self._operators: list[Operator] = []
         self._written = set(states)
@@ -122,7 +126,7 @@ class _GraphUnderWay:
     def add(self, node: Node, importers: _Importers) -> None:
         """Adds the operator for a node; raises `UnsupportedNodeError` where there is none."""
         if node.operator not in importers:
-            raise UnsupportedNodeError("there is no such operator in uhost")
+            raise UnsupportedNodeError(why_absent(node.operator))
         kind, importer = importers[node.operator]
         node = self._with_shapes(node)
         for role, tensors in ("input", node.declared_inputs), ("output", node.declared_outputs):
@@ -142,17 +146,31 @@ class _GraphUnderWay:
         inputs = tuple(self._keep(tensor) for tensor in imported.inputs)
         while inputs and inputs[-1] is None:
             inputs = inputs[:-1]  # one form for "no bias", whether left out or marked absent
-        outputs = (*node.outputs, *self._updated(node, imported))
+        own = node.outputs
+        if (shape := imported.output_shape) is not None:
+            made = [(shape, own[0].dtype)]
+            own = self._shape(own, made)
+            self._check_outputs(node, own, made)
+        outputs = (*own, *self._updated(node, imported))
         bound = BoundOperator(
             f"{kind.name}_{node.index}", kind.name, imported.attributes, inputs, outputs
         )
         with _contradictions(node):
             inferred = tuple(kind.infer(bound))
         outputs = self._shape(outputs, inferred)
+        bound = replace(bound, outputs=outputs)
         self._check_outputs(node, outputs, inferred)
         is_exit = any(tensor.name in self._exits for tensor in node.outputs)
         constant = all(t is None or t.is_constant for t in inputs)
-        if kind.folds_at_import and constant and not is_exit:
+        # Where open shapes were filled, what is computed of them has to be known here.
+        computes_shape = self._inputs_are_shaped and (
+            kind.reads_shapes or any(t and t.name in self._folded for t in inputs)
+        )
+        if (
+            not is_exit
+            and (constant or kind.reads_shapes)
+            and (kind.folds_at_import or computes_shape)
+        ):
             self._fold(kind, bound)
             return
         for index, tensor in enumerate(node.inputs):
@@ -175,7 +193,7 @@ class _GraphUnderWay:
 
     def _fold(self, kind: OperatorKind[Any], bound: BoundOperator[Any]) -> None:
         """Makes constants of the outputs of an operator on constants, in place of the operator."""
-        arrays = [None if t is None else t.constant() for t in bound.inputs]
+        arrays = [None if t is None else _values(t) for t in bound.inputs]
         for tensor, values in zip(bound.outputs, kind.reference(bound, arrays), strict=True):
             self._folded[tensor.name] = replace(tensor, values=values)
 
@@ -231,15 +249,24 @@ class _GraphUnderWay:
     ) -> tuple[Tensor, ...]:
         """Returns the outputs, those of no declared shape with the shape that they have.
 
-        A file may leave a tensor's shape out, which reads like that of a scalar.
+        A file may leave a tensor's shape out, which reads like that of a scalar, or some of
+        its dimensions open.
         """
         shaped = []
         for tensor, made in zip(outputs, inferred, strict=False):
-            if tensor.shape == () and made[0] != () and tensor.name not in self._states:
+            left_out = tensor.shape == () and made[0] != ()
+            if (left_out or self._fills(tensor, made[0])) and tensor.name not in self._states:
                 tensor = replace(tensor, shape=tuple(made[0]))
                 self._shaped[tensor.name] = tensor
             shaped.append(tensor)
         return (*shaped, *outputs[len(shaped) :])
+
+    def _fills(self, tensor: Tensor, shape: Sequence[int]) -> bool:
+        """True if `shape` is another than the tensor's, and one that the file allows."""
+        allowed = self._dynamic.get(tensor.name)
+        if allowed is None or len(allowed) != len(shape) or tensor.shape == tuple(shape):
+            return False
+        return all(declared in (-1, size) for declared, size in zip(allowed, shape, strict=True))
 
     def _with_fresh_states(self, imported: Imported) -> Imported:
         """Returns what an importer made of a node, its own states under names of their own."""
@@ -294,8 +321,12 @@ class _GraphUnderWay:
         for tensor, (shape, dtype) in zip(outputs, inferred, strict=True):
             if (tensor.shape, tensor.dtype) == (tuple(shape), dtype):
                 continue
-            if tensor.name in self._dynamic:
-                raise _dynamic_shape(tensor.name, self._dynamic[tensor.name], self._name)
+            if declared := self._dynamic.get(tensor.name):
+                raise self._malformed(
+                    f"tensor '{tensor.name}' is declared {dtype}[{written(declared)}], but "
+                    f"{node.operator} makes {type_text(shape, dtype)} of its inputs",
+                    node.place,
+                )
             raise self._malformed(
                 f"tensor '{tensor.name}' is declared {type_text(tensor.shape, tensor.dtype)}, "
                 f"but {node.operator} makes {type_text(shape, dtype)} of its inputs",
@@ -337,11 +368,22 @@ def _inconsistent(node: Node, error: Exception) -> MalformedModelError:
     )
 
 
+def _values(tensor: Tensor) -> Array:
+    """Returns a constant's values, and zeros for a tensor of which only the shape is read."""
+    if tensor.is_constant:
+        return tensor.constant()
+    return np.broadcast_to(np.zeros((), tensor.dtype.numpy), tensor.shape)
+
+
 def _dynamic_shape(tensor: str, shape: Sequence[int], name: str) -> ModelError:
-    text = "x".join("?" if size < 0 else str(size) for size in shape)
     return ModelError(
-        f"tensor '{tensor}' has the dynamic shape [{text}]",
+        f"tensor '{tensor}' has the dynamic shape [{written(shape)}]",
         where=f"model '{name}'",
-        fix="memory is planned when the model is compiled: fix every dimension but the batch "
-        "when exporting the model",
+        fix="memory is planned when the model is compiled: give a number for every N with "
+        f"--input-shape {tensor}={written(shape, 'N', ',')}, or export the model with fixed shapes",
     )
+
+
+def written(shape: Sequence[int], unknown: str = "?", between: str = "x") -> str:
+    """Returns a shape as text, `unknown` where it is open."""
+    return between.join(unknown if size < 0 else str(size) for size in shape)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
 from uhost.ir.graph import Graph
@@ -37,6 +37,7 @@ class Node:
     `operator` is its name in the format, `place` says where it is in the file. With
     `from_uint8` its int8 tensors are uint8 in the file (`uhost.frontends._uint8`).
     `subgraph` returns another graph of the file; `declared_intermediates` are only described.
+    `variables` are the states that the file's graphs share, `kept` all of the node's own graph.
     """
 
     index: int
@@ -48,6 +49,8 @@ class Node:
     from_uint8: bool = False
     subgraph: Callable[[int], Graph] = _no_subgraphs
     declared_intermediates: tuple[Declared | None, ...] = ()
+    variables: Mapping[str, Tensor] = field(default_factory=dict)
+    kept: frozenset[str] = frozenset()
 
     @property
     def declared(self) -> tuple[Declared | None, ...]:

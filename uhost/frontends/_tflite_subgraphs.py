@@ -9,7 +9,7 @@ from typing import Any
 
 import tflite
 
-from uhost.errors import MalformedModelError, VerifyError
+from uhost.errors import MalformedModelError, UnsupportedOperatorError, VerifyError
 from uhost.frontends._flatbuffer import DAMAGED, Flatbuffer
 from uhost.frontends._import import INCONSISTENT, import_nodes
 from uhost.frontends._node import Declared
@@ -29,10 +29,12 @@ from uhost.frontends._tflite_variables import (
     refuse_call_once,
 )
 from uhost.frontends._uint8 import recentre, recentre_state, recentred
-from uhost.ir.graph import Graph
+from uhost.ir.graph import Graph, called_by
 from uhost.ops._op import evaluate
 
 OPERATOR_LIMIT = 2**16
+CALLS_LIMIT = 256
+DEPTH_LIMIT = 16
 
 
 class Subgraphs:
@@ -46,6 +48,7 @@ class Subgraphs:
         self._names = _OperatorNames(flatbuffer, model)
         self._sources: dict[int, list[SourceOperator]] = {}
         self._under_way: list[int] = []
+        self._calls = 0
         reached = [self._read(index) for index in self._reachable()]
         self._variables = Variables([source for sources in reached for source in sources])
 
@@ -107,6 +110,12 @@ class Subgraphs:
             raise MalformedModelError(
                 "the subgraph that CALL_ONCE calls has inputs", where=place, fix=INCONSISTENT
             )
+        if any(called_by(operator) for operator in graph.operators):
+            raise UnsupportedOperatorError(
+                "the subgraph that CALL_ONCE calls has an IF or a WHILE",
+                where=place,
+                fix="give the variables their first values without branches and loops",
+            )
         try:
             values = evaluate(graph, {})
         except VerifyError as error:
@@ -144,20 +153,39 @@ class Subgraphs:
         if not is_model:
             refuse_call_once(sources)
         resolved = list(self._variables.resolve(sources, tensor))
-        nodes = [
-            replace(node, subgraph=lambda callee: self._graph(callee, is_model=False))
-            for node in recentre(resolved, inputs, outputs)
-        ]
         states = {
             name: recentre_state(state, values)
             for name, (state, values) in self._variables.states(table).items()
         }
+        shared = {name: states[name][0] for name in self._variables.names if name in states}
+        nodes = [
+            replace(node, subgraph=self._called, variables=shared, kept=frozenset(states))
+            for node in recentre(resolved, inputs, outputs)
+        ]
         name = self._name if is_model else f"{self._name}_{index}"
+        dynamic = dict(table.dynamic)
+        for node in nodes:
+            if node.operator == "QUANTIZE":  # those between uint8 and int8 are in no file
+                for one, other in zip(node.declared_inputs, node.declared_outputs, strict=False):
+                    known = one and (dynamic.get(one.name) or dynamic.get(other.name))
+                    dynamic.update({t.name: known for t in (one, other) if t and known})
         graph = import_nodes(
-            name, self._form, nodes, inputs, outputs, table.dynamic, states, is_model=is_model
+            name, self._form, nodes, inputs, outputs, dynamic, states, is_model=is_model
         )
         self._under_way.pop()
         return graph
+
+    def _called(self, index: int) -> Graph:
+        """Returns a graph that an operator calls; raises where there are far too many calls."""
+        self._calls += 1
+        if self._calls > CALLS_LIMIT or len(self._under_way) > DEPTH_LIMIT:
+            raise UnsupportedOperatorError(
+                f"subgraphs are called in more than {CALLS_LIMIT} places, or more than "
+                f"{DEPTH_LIMIT} within one another",
+                where=self._place(index),
+                fix="export the model with fewer branches and loops within one another",
+            )
+        return self._graph(index, is_model=False)
 
 
 def _read_operators(

@@ -39,8 +39,8 @@ _DTYPES = {
 class TensorTable:
     """The tensors of a subgraph in file order, and which of their dimensions the file leaves open.
 
-    `dynamic` maps the name of each tensor with open dimensions other than the batch to
-    its shape as the file writes it, -1 where open. `variables` are the names of the tensors
+    `dynamic` maps the name of each tensor with open dimensions to its shape as the file
+    writes it, -1 where open. `variables` are the names of the tensors
     that the file says are kept from run to run.
     """
 
@@ -105,7 +105,7 @@ def read_tensors(
             variables.add(name)
         reader = _TensorReader(flatbuffer, source, name, tensor_place)
         signature = reader.signature()
-        if -1 in signature[1:]:
+        if -1 in signature:
             dynamic[name] = signature
         tensors.append(reader.read(buffers, index in written))
     return TensorTable(tuple(tensors), dynamic, frozenset(variables))

@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from uhost.errors import FileOperator, UnsupportedOperatorError
 from uhost.frontends._node import Declared, Node, RefusedTensor
 from uhost.ir.dtype import DType
 
 _NAME_LIMIT = 60
+
+_NEVER: Mapping[str, str] = MappingProxyType(
+    {
+        "CONV_3D": "uhost has no convolutions over volumes, and no interpreter for "
+        "microcontrollers has",
+        "CUSTOM:ethos-u": "a program for an Arm Ethos-U, not the model it was made of: give uhost "
+        "the file that Vela was given",
+    }
+)
+"""Operator → why uhost will not take it."""
+
+
+def why_absent(operator: str) -> str:
+    """Returns the reason for an operator that no file of `uhost/ops` imports."""
+    return _NEVER.get(operator, "there is no such operator in uhost")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import tflite
 
 from uhost.errors import MalformedModelError, ModelError
 from uhost.frontends._flatbuffer import Flatbuffer
+from uhost.frontends._tflite_shapes import fix_shapes, input_tensors
 from uhost.frontends._tflite_subgraphs import Subgraphs
 from uhost.ir.graph import Graph
 
@@ -47,6 +49,17 @@ class TfliteFrontend:
                 "the file has no subgraph", where=place, fix="export the model again"
             )
         return Subgraphs(flatbuffer, model, name, self.name).model()
+
+    def input_shapes(self, content: bytes, name: str) -> dict[str, tuple[int, ...]]:
+        """Returns the shapes of the model's inputs by name, -1 where the file leaves them open."""
+        found = input_tensors(content, f"model '{name}'")
+        return {key: shape for key, (_, shape) in found.items()}
+
+    def with_input_shapes(
+        self, content: bytes, name: str, shapes: Mapping[str, tuple[int, ...]]
+    ) -> bytes:
+        """Returns the file with inputs of these shapes; see `fix_shapes`."""
+        return fix_shapes(content, shapes, f"model '{name}'")
 
 
 FRONTEND = TfliteFrontend()

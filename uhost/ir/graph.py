@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from uhost.errors import VerifyError
 from uhost.ir.printer import print_attributes
@@ -19,6 +19,20 @@ class Attributes:
 
 
 A = TypeVar("A", bound=Attributes)
+
+
+@dataclass(frozen=True, slots=True)
+class CallingAttributes(Attributes):
+    """Attributes of an operator that runs graphs of its own.
+
+    `states` names each state of the operator, which are its last inputs and outputs, in every
+    graph of `called`; "" where a graph does not know it. `roles` says what each graph is for.
+    """
+
+    called: tuple[Graph, ...]
+    states: tuple[tuple[str, ...], ...] = ()
+
+    roles: ClassVar[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +62,12 @@ class Operator:
     def title(self) -> str:
         """The name, and after it what it does as well: `conv_2d_3 (also pad_2, relu_4)`."""
         return operator_title(self.name, self.absorbed)
+
+
+def called_by(operator: Operator) -> tuple[Graph, ...]:
+    """Returns the graphs that an operator runs."""
+    at = operator.attributes
+    return at.called if isinstance(at, CallingAttributes) else ()
 
 
 def operator_title(name: str, absorbed: Sequence[Absorbed]) -> str:
@@ -133,7 +153,12 @@ class Graph:
         return replace(self, operators=operators, tensors=kept, states=states)
 
     def verify(self) -> None:
-        """Raises `VerifyError` unless names resolve, order is topological, writers are unique."""
+        """Raises `VerifyError` unless names resolve, order is topological, writers are unique.
+
+        The same of every graph that an operator calls.
+        """
+        for graph in (graph for operator in self.operators for graph in called_by(operator)):
+            graph.verify()
         names = [operator.name for operator in self.operators]
         if len(names) != len(set(names)):
             raise VerifyError(f"graph '{self.name}' has two operators of one name")

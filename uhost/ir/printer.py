@@ -11,7 +11,15 @@ def print_attributes(attributes: object) -> str:
     """Returns a dataclass's `name=value` pairs in declaration order."""
     if not is_dataclass(attributes):
         return ""
-    return ", ".join(f"{f.name}={getattr(attributes, f.name)}" for f in fields(attributes))
+    return ", ".join(f"{f.name}={_text(getattr(attributes, f.name))}" for f in fields(attributes))
+
+
+def _text(value: object) -> str:
+    """Returns a value as text; graphs that an operator calls in full, on lines of their own."""
+    if isinstance(value, tuple) and any(str(one).startswith("graph ") for one in value):
+        inner = "".join(map(str, value)).rstrip()
+        return "\n" + "\n".join(f"    {line}" for line in inner.splitlines()) + "\n  "
+    return str(value)
 
 
 def short_name(name: str) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -23,7 +23,7 @@ from typing import Any
 
 from uhost.config._findings import nearest
 from uhost.errors import ConfigError
-from uhost.ir.graph import BoundOperator
+from uhost.ir.graph import BoundOperator, Graph
 from uhost.ir.tensor import Array
 from uhost.kernels._cost import Cost
 from uhost.kernels._overlap import Overlap
@@ -65,6 +65,7 @@ class KernelCall:
     `includes` are shared pieces of C (`templates/kernels/include/NAME.h.j2`) the
     function needs, as NAME or NAME:key=integer,…; each is printed once, in their order.
     `overlaps` says where inputs and the output may share bytes; nowhere, if it is empty.
+    `routines` are the graphs that the function runs.
     """
 
     library: str
@@ -75,6 +76,7 @@ class KernelCall:
     scratch_bytes: int = 0
     includes: tuple[str, ...] = ()
     overlaps: tuple[Overlap, ...] = ()
+    routines: tuple[Routine, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", MappingProxyType(dict(self.values)))
@@ -87,7 +89,40 @@ class KernelCall:
             self.template,
             tuple(sorted(self.values.items())),
             tuple((p.name, p.ctype) for p in self.parameters),
+            tuple(routine.key for routine in self.routines),
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NestedCall:
+    """A call within another kernel's function: its arguments in C, and what it does in words."""
+
+    call: KernelCall
+    arguments: tuple[str, ...]
+    note: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Routine:
+    """A graph that an operator runs, with a kernel per operator and a place for every tensor.
+
+    Its tensors lie in `size_bytes` at the pointer `memory`. `places` maps inputs, outputs and
+    states to what points at them in C, `parameters` and `constants` are what the calls read
+    besides: they become the calling function's own. `features` are the CPU features needed.
+    """
+
+    graph: Graph
+    calls: tuple[NestedCall, ...]
+    size_bytes: int
+    places: Mapping[str, str]
+    parameters: tuple[Parameter, ...]
+    constants: tuple[Constant, ...]
+    features: frozenset[str]
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for routines of one text."""
+        return tuple((one.call.function_key, one.arguments, one.note) for one in self.calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +131,8 @@ class Kernel:
 
     `lower` returns the call for an operator that `supports` accepted. `features` are
     the CPU features the code needs. `cost` states what that call takes; a kernel without it
-    is chosen by its place alone.
+    is chosen by its place alone. `lower_calling` comes in place of `lower` for an operator that
+    runs graphs: it gets them lowered.
     """
 
     operator: str
@@ -104,6 +140,7 @@ class Kernel:
     lower: Callable[[BoundOperator[Any]], KernelCall]
     features: tuple[str, ...] = field(default=())
     cost: Callable[[BoundOperator[Any], KernelCall], Cost] | None = None
+    lower_calling: Callable[[BoundOperator[Any], Sequence[Routine]], KernelCall] | None = None
 
 
 _GROUP = "uhost.kernels"

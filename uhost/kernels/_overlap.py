@@ -9,6 +9,7 @@ compute it from that order, so that a statement is as long as the loop it descri
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,18 +68,42 @@ def in_place() -> Overlap:
 
 
 def over_pixels(
-    pixels: int, pixel_bytes: int, output_bytes: int, *, together: int = 2, again: int = 0
+    pixels: int,
+    pixel_bytes: int,
+    output_bytes: int,
+    *,
+    together: int = 2,
+    again: int = 0,
+    reads_first: bool = True,
 ) -> Overlap:
     """Returns the overlap of a kernel that maps each pixel to one, `together` at a time.
 
-    All pixels of a step are read before the first is written. `again`: the last step begins
-    so many pixels early, at ones that were read and written before.
+    `reads_first`: all pixels of a step are read before the first is written. `again`: the last
+    step begins so many pixels early, at ones that were read and written before.
     """
     starts = np.arange(0, pixels, together)
     ends = np.minimum(starts + together, pixels)
     if again:
         starts[-1] -= again
-    return forward(0, starts * pixel_bytes, ends * output_bytes)
+    return forward(0, starts * pixel_bytes, ends * output_bytes, reads_first=reads_first)
+
+
+def over_blocks(blocks: Mapping[str, int], element_bytes: int) -> Overlap:
+    """Returns the overlap of a product of pixels as they lie in memory, by blocks.
+
+    `blocks` has `pixels`, `depth`, `channels_out`, and of a block `pixel_block` and
+    `channel_block`. Each block of channels reads the pixels again; the last block of pixels
+    ends with the last one.
+    """
+    pixels, together = blocks["pixels"], blocks["pixel_block"]
+    return over_pixels(
+        pixels,
+        blocks["depth"] * element_bytes,
+        blocks["channels_out"] * element_bytes,
+        together=together,
+        again=-pixels % together,
+        reads_first=blocks["channels_out"] <= blocks["channel_block"],
+    )
 
 
 def over_windows(
@@ -88,18 +113,23 @@ def over_windows(
     output_bytes: int,
     *,
     together: int = 1,
+    again: int = 0,
     reads_first: bool = True,
 ) -> Overlap:
     """Returns the overlap of a kernel whose windows follow the image, `together` at a time.
 
     Taps in the padding before the image read nothing. `reads_first`: all of a step's windows
-    are read before its first output is written.
+    are read before its first output is written. `again`: the last step begins so many windows
+    early, at ones that were read and written before.
     """
     tops = np.maximum(np.arange(rows.output) * rows.stride - rows.before, 0)
     lefts = np.maximum(np.arange(columns.output) * columns.stride - columns.before, 0)
     reads = ((tops[:, None] * columns.size + lefts) * pixel_bytes).reshape(-1)
     ends = np.arange(1, len(reads) + 1) * output_bytes
+    early = reads[max(len(reads) - len(reads) % together - again, 0) :] if again else reads[:0]
     missing = -len(reads) % together
     reads = np.pad(reads, (0, missing), "edge").reshape(-1, together).min(axis=1)
     ends = np.pad(ends, (0, missing), "edge").reshape(-1, together).max(axis=1)
+    if len(early):
+        reads[-1] = early.min()
     return forward(0, reads, ends, reads_first=reads_first)

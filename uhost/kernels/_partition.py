@@ -11,7 +11,7 @@ in the target's order and kernels by name, and is out of the choice elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +19,9 @@ from uhost.config._findings import nearest
 from uhost.config.compilation import KernelChoice
 from uhost.config.target import Target
 from uhost.errors import ConfigError, UnsupportedOperatorError
-from uhost.ir.graph import BoundOperator, Graph
+from uhost.ir.graph import BoundOperator, CallingAttributes, Graph
 from uhost.kernels._cost import Cost
-from uhost.kernels._kernel import Kernel, KernelCall, candidates
+from uhost.kernels._kernel import Kernel, KernelCall, Routine, candidates
 from uhost.targets._cycles import cycle_model
 
 _LIST = "`uhost inspect` with --board lists the operators"
@@ -139,13 +139,17 @@ def print_order(targets: Sequence[Target]) -> str:
 
 
 def offers(
-    graph: Graph, targets: Sequence[Target], views: frozenset[str], forced: Mapping[str, str]
+    graph: Graph,
+    targets: Sequence[Target],
+    views: frozenset[str],
+    forced: Mapping[str, str],
+    routine: Callable[[Graph, str], Routine],
 ) -> dict[str, Offer]:
     """Returns operator name → offer, for every operator but the `views`, which need no code.
 
-    `forced` maps operators to the library that must take them. Raises `ConfigError` with
-    everything wrong in it, and `UnsupportedOperatorError` with all operators that no
-    kernel takes.
+    `routine` lowers a graph that an operator runs, given its role. `forced` maps operators
+    to the library that must take them. Raises `ConfigError` with everything wrong in it, and
+    `UnsupportedOperatorError` with all operators that no kernel takes.
     """
     _check_names(graph, targets, views, forced)
     chosen: dict[str, Offer] = {}
@@ -154,7 +158,7 @@ def offers(
     for bound in graph.bound_operators():
         if bound.name in views:
             continue
-        found = _offer(bound, targets, forced.get(bound.name))
+        found = _offer(bound, targets, forced.get(bound.name), routine)
         if found.variants:
             chosen[bound.name] = found
         else:
@@ -227,7 +231,12 @@ def _check_names(
         )
 
 
-def _offer(bound: BoundOperator[Any], targets: Sequence[Target], only: str | None) -> Offer:
+def _offer(
+    bound: BoundOperator[Any],
+    targets: Sequence[Target],
+    only: str | None,
+    routine: Callable[[Graph, str], Routine],
+) -> Offer:
     """Returns what the first target that takes the operator offers, else who refused it."""
     refused: list[PassedOver] = []
     for target in asked(targets):
@@ -246,12 +255,23 @@ def _offer(bound: BoundOperator[Any], targets: Sequence[Target], only: str | Non
                 if reason:
                     refused.append(PassedOver(target.kind, library, name, reason))
                     continue
-                variants.append(_variant(bound, target, library, name, kernel, len(refused)))
+                call = _call(bound, kernel, routine)
+                variants.append(_variant(bound, target, library, name, kernel, call, len(refused)))
                 if kernel.cost is None:  # the first of them: there is nothing to compare
                     return Offer(tuple(variants), tuple(refused), only is not None)
         if variants:
             return Offer(tuple(variants), tuple(refused), only is not None)
     return Offer((), tuple(refused))
+
+
+def _call(
+    bound: BoundOperator[Any], kernel: Kernel, routine: Callable[[Graph, str], Routine]
+) -> KernelCall:
+    at = bound.attributes
+    if kernel.lower_calling is None or not isinstance(at, CallingAttributes):
+        return kernel.lower(bound)
+    routines = [routine(*pair) for pair in zip(at.called, at.roles, strict=True)]
+    return kernel.lower_calling(bound, routines)
 
 
 def _variant(
@@ -260,9 +280,9 @@ def _variant(
     library: str,
     name: str,
     kernel: Kernel,
+    call: KernelCall,
     refused_before: int,
 ) -> Variant:
-    call = kernel.lower(bound)
     if kernel.cost is None:
         return Variant(target.kind, library, name, call, refused_before=refused_before)
     cost = kernel.cost(bound, call)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from uhost.errors import MalformedModelError
 from uhost.ir.dtype import COMPUTED, DType
+from uhost.ir.graph import Attributes, BoundOperator
 from uhost.ir.tensor import Tensor
 from uhost.ops._checks import require, require_dtype, require_same_dtype
+from uhost.ops._op import Example, single
 
 ANY_TYPE = COMPUTED
 
@@ -26,3 +31,21 @@ def require_moved(source: Tensor, *outputs: Tensor) -> None:
 def example_tensor(name: str, shape: tuple[int, ...], dtype: DType) -> Tensor:
     """Returns a tensor of any type for an example, without quantisation."""
     return Tensor(name, shape, dtype)
+
+
+def moved(
+    kind: str,
+    name: str,
+    attributes: Attributes,
+    shape: tuple[int, ...],
+    result: tuple[int, ...],
+    dtype: DType,
+) -> Example:
+    """Returns the example of an operator that moves one input of `shape` to one output."""
+    source, output = example_tensor("input", shape, dtype), example_tensor("output", result, dtype)
+    return Example(name, single(name, kind, attributes, [source], [output]), (str(dtype),))
+
+
+def misfit(bound: BoundOperator[Any], what: str) -> MalformedModelError:
+    """Returns the error that an operator's attributes do not fit the shapes of its tensors."""
+    return MalformedModelError(what, where=f"operator '{bound.name}' ({bound.kind})")

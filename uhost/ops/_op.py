@@ -97,6 +97,14 @@ class CallingNode(SourceNode, Protocol):
         """Imports and returns graph number n of the file."""
 
     @property
+    def variables(self) -> Mapping[str, Tensor]:
+        """The states that all graphs of the file share, by name."""
+
+    @property
+    def kept(self) -> frozenset[str]:
+        """The tensors of the node's own graph that last from run to run."""
+
+    @property
     def intermediates(self) -> tuple[Tensor | None, ...]:
         """Tensors that are never stored: their quantisation is what the operator computes in."""
 
@@ -111,13 +119,15 @@ class Imported:
 
     `updates` are the states among the inputs that the operator changes: they become its last
     outputs. `states` maps further states, of which the file knows nothing, to their initial
-    values.
+    values. `output_shape` is that of the first output, where the attributes do not say it and
+    the file may leave it open.
     """
 
     attributes: Attributes
     inputs: tuple[Tensor | None, ...]
     updates: tuple[Tensor, ...] = ()
     states: Mapping[Tensor, Array] = field(default_factory=dict)
+    output_shape: tuple[int, ...] | None = None
 
 
 Importer = Callable[[SourceNode], Imported]

@@ -1,7 +1,8 @@
 """The newest input behind the ones before it: a window over the runs of a streaming model.
 
 Input: (1, 1, …), output: (1, slots, …), int8, oldest slot first; a state keeps the slots of the
-runs before, zeros at first. TFLite Micro can have such an operator end most runs early; only
+runs before. They begin as zeros, or as the zero point where the file says that the output is
+kept from run to run. TFLite Micro can have such an operator end most runs early; only
 the form that ends none is taken.
 Source: TFLite Micro, "circular_buffer.cc".
 """
@@ -19,7 +20,7 @@ from uhost.ir.tensor import Array, Tensor
 from uhost.ops._checks import require, require_dtype
 from uhost.ops._examples import quantized
 from uhost.ops._movement import require_moved
-from uhost.ops._op import Example, Imported, OperatorKind, SourceNode
+from uhost.ops._op import CallingNode, Example, Imported, OperatorKind, SourceNode
 from uhost.ops._signal import (
     check_state,
     inconsistent,
@@ -76,11 +77,14 @@ def _import_tflite(node: SourceNode) -> Imported:
     imported = signal_import(node, CircularBufferAttributes(0), 1, 1)
     output = node.outputs[0]
     require(len(output.shape) == 4, f"'{output.name}' has the rank {len(output.shape)}, not 4")
-    cycles = signal_options(node, ["cycles_max"])["cycles_max"] if node.options else 0
+    is_named = isinstance(node.options, bytes) and b"cycles_max" in node.options
+    cycles = signal_options(node, ["cycles_max"])["cycles_max"] if is_named else 0
     if cycles <= 0:
         require(output.shape[1] in _LEGACY_SLOTS, "its options do not say when a run goes on")
         cycles = 1
-    states = state_tensors(output, {"kept": np.zeros(_kept(output), np.int8)})
+    is_kept = isinstance(node, CallingNode) and output.name in node.kept
+    first = output.zero_point if is_kept and output.quantization is not None else 0
+    states = state_tensors(output, {"kept": np.full(_kept(output), first, np.int8)})
     attributes = CircularBufferAttributes(cycles)
     return with_states(Imported(attributes, imported.inputs), states)
 

@@ -173,5 +173,6 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"MUL": _import_tflite}},
     examples=_examples,
     is_channelwise=lambda bound: bound.input(0).shape == bound.input(1).shape,
+    takes_uint8=True,
     by_litert=reads(DType.INT64),
 )

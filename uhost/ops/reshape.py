@@ -1,4 +1,4 @@
-"""The same elements in the same order under another shape."""
+"""The same elements in the same order under another shape: RESHAPE, SQUEEZE, EXPAND_DIMS."""
 
 from __future__ import annotations
 
@@ -11,12 +11,20 @@ import numpy as np
 from uhost.errors import MalformedModelError
 from uhost.ir.dtype import DType
 from uhost.ir.graph import Attributes, BoundOperator
-from uhost.ir.tensor import Array
+from uhost.ir.tensor import Array, Tensor
 from uhost.ops._checks import require_same_dtype
 from uhost.ops._examples import quantized, real
 from uhost.ops._interval import Interval
+from uhost.ops._movement import ANY_TYPE, moved
 from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, single
-from uhost.ops._tflite import check_counts, constant_integers, malformed, options_table
+from uhost.ops._split import constant_axis
+from uhost.ops._tflite import (
+    check_counts,
+    constant_integers,
+    malformed,
+    options_table,
+    resolve_axis,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +74,38 @@ def _import_tflite(node: SourceNode) -> Imported:
             wanted = tuple(int(size) for size in options.NewShapeAsNumpy())
             if wanted == (0,):  # how old converters wrote the shape of a scalar
                 wanted = ()
-    if wanted is not None and resolve_shape(wanted, source.elements) != output.shape:
+    shape = output.shape
+    if wanted is not None:
+        resolved = resolve_shape(wanted, source.elements)
+        if resolved is None:
+            raise malformed(node, f"{list(source.shape)} cannot be reshaped to {list(wanted)}")
+        shape = resolved
+    return Imported(ReshapeAttributes(), (source,), output_shape=shape)
+
+
+def _import_squeeze(node: SourceNode) -> Imported:
+    (source,) = check_counts(node, 1)
+    options, rank = options_table(node, "SqueezeOptions"), len(source.shape)
+    named = () if options is None or options.SqueezeDimsIsNone() else options.SqueezeDimsAsNumpy()
+    gone = {resolve_axis(node, int(axis), rank) for axis in named}
+    if any(source.shape[axis] != 1 for axis in gone):
+        raise malformed(node, f"axes {sorted(gone)} of {list(source.shape)} are not all of size 1")
+    gone = gone or {axis for axis in range(rank) if source.shape[axis] == 1}
+    shape = tuple(size for axis, size in enumerate(source.shape) if axis not in gone)
+    return _reshaped(node, source, shape)
+
+
+def _import_expand_dims(node: SourceNode) -> Imported:
+    source, operand = check_counts(node, 2)
+    axis = constant_axis(node, operand, len(source.shape) + 1)
+    return _reshaped(node, source, (*source.shape[:axis], 1, *source.shape[axis:]))
+
+
+def _reshaped(node: SourceNode, source: Tensor, shape: tuple[int, ...]) -> Imported:
+    if node.outputs[0].shape != shape:
         raise malformed(
             node,
-            f"{list(source.shape)} reshaped to {list(wanted)} gives {list(output.shape)}",
+            f"{list(source.shape)} becomes {list(shape)}, declared {list(node.outputs[0].shape)}",
         )
     return Imported(ReshapeAttributes(), (source,))
 
@@ -87,6 +123,9 @@ def _examples() -> Iterable[Example]:
     yield Example(
         "float32", single("float32", "reshape", ReshapeAttributes(), floats[:1], floats[1:])
     )
+    for dtype in ANY_TYPE:
+        if dtype not in (DType.FLOAT32, DType.INT8):
+            yield moved("reshape", str(dtype), ReshapeAttributes(), (2, 6), (4, 3), dtype)
 
 
 def _keeps_channels(bound: BoundOperator[ReshapeAttributes]) -> bool:
@@ -106,7 +145,13 @@ OPERATOR = OperatorKind(
     attributes=ReshapeAttributes,
     infer=_infer,
     reference=_reference,
-    importers={"tflite": {"RESHAPE": _import_tflite}},
+    importers={
+        "tflite": {
+            "RESHAPE": _import_tflite,
+            "SQUEEZE": _import_squeeze,
+            "EXPAND_DIMS": _import_expand_dims,
+        }
+    },
     examples=_examples,
     takes_uint8=True,
     is_view=True,

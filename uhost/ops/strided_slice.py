@@ -1,4 +1,4 @@
-"""Every n-th element from a start, along each axis."""
+"""Every n-th element from a start, along each axis: STRIDED_SLICE, and SLICE, where n is 1."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from uhost.ir.tensor import Array, Tensor
 from uhost.ops._checks import require
 from uhost.ops._movement import ANY_TYPE, example_tensor, require_moved
 from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, reads, single
-from uhost.ops._tflite import constant_integers, malformed, options_table
+from uhost.ops._tflite import check_counts, constant_integers, malformed, options_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def _axis(spec: Spec, i: int, size: int) -> tuple[int, int, int]:
 def _infer(bound: BoundOperator[StridedSliceAttributes]) -> Sequence[tuple[tuple[int, ...], DType]]:
     source, at = bound.input(0), bound.attributes
     require_moved(source, bound.output)
-    require(all(at.shape), "the slice has no elements")
+    require(all(size > 0 for size in at.count), "the slice has no elements")
     inside = len(at.start) == len(source.shape) and all(
         0 <= index < size
         for first, step, count, size in zip(at.start, at.step, at.count, source.shape, strict=True)
@@ -170,6 +170,29 @@ def _import_tflite(node: SourceNode) -> Imported:
     return Imported(attributes, (source,))
 
 
+def _import_slice(node: SourceNode) -> Imported:
+    source, *operands = check_counts(node, 3)
+    begin, size = (
+        constant_integers(node, tensor, role)
+        for tensor, role in zip(operands, ("begin", "size"), strict=True)
+    )
+    shape = source.shape
+    if not len(begin) == len(size) == len(shape):
+        raise malformed(node, f"{len(begin)} begins and {len(size)} sizes for {list(shape)}")
+    count = tuple(
+        whole - first if number == -1 else number
+        for whole, first, number in zip(shape, begin, size, strict=True)
+    )
+    return Imported(StridedSliceAttributes(begin, (1,) * len(shape), count, count), (source,))
+
+
+def _is_whole(bound: BoundOperator[StridedSliceAttributes]) -> bool:
+    at = bound.attributes
+    return at.count == bound.input(0).shape and all(
+        step > 0 or count == 1 for step, count in zip(at.step, at.count, strict=True)
+    )
+
+
 def _examples() -> Iterable[Example]:
     def case(name: str, source: Tensor, spec: Spec) -> Example:
         attributes = resolve(spec, source.shape)
@@ -202,8 +225,9 @@ OPERATOR = OperatorKind(
     attributes=StridedSliceAttributes,
     infer=_infer,
     reference=_reference,
-    importers={"tflite": {"STRIDED_SLICE": _import_tflite}},
+    importers={"tflite": {"STRIDED_SLICE": _import_tflite, "SLICE": _import_slice}},
     examples=_examples,
     takes_uint8=True,
+    is_copy=_is_whole,
     by_litert=reads(DType.UINT8, DType.INT64),
 )

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from uhost.config.pass_context import PassContext
-from uhost.ir.graph import Graph, Operator
+from uhost.ir.graph import CallingAttributes, Graph, Operator
 from uhost.ir.module import IRModule
 from uhost.ir.tensor import Array, Tensor
 from uhost.ops._op import OPERATORS, checked
@@ -23,7 +23,7 @@ class FoldConstants:
     """Replaces operators on constants by their results, which the exact reference gives.
 
     An operator that makes an output of the graph or writes a state stays: both are memory
-    that is written.
+    that is written. One that runs graphs stays too.
     """
 
     opt_level: ClassVar[int] = 1
@@ -42,7 +42,8 @@ def _fold(graph: Graph) -> Graph:
         sources = [tensors[name] for name in operator.inputs if name]
         is_known = kind.reads_shapes or all(tensor.is_constant for tensor in sources)
         is_output = any(name in graph.outputs or name in graph.states for name in operator.outputs)
-        if is_output or not sources or not is_known:
+        runs_graphs = isinstance(operator.attributes, CallingAttributes)  # may never end
+        if is_output or runs_graphs or not sources or not is_known:
             kept.append(operator)
             continue
         bound = replace(graph, tensors=tensors).bind(operator)

@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-#define POINTWISE_ODD_CHANNELS_ARENA_BYTES 192u
+#define POINTWISE_ODD_CHANNELS_ARENA_BYTES 128u
 #define POINTWISE_ODD_CHANNELS_ARENA_ALIGNMENT 8u
 #define POINTWISE_ODD_CHANNELS_OPERATOR_COUNT 1u
 
@@ -53,12 +53,12 @@ enum pointwise_odd_channels_status {
 
 static inline int8_t *pointwise_odd_channels_input_0(void *arena)
 {
-    return (int8_t *)((uint8_t *)arena + 0);
+    return (int8_t *)((uint8_t *)arena + 16);
 }
 
 static inline const int8_t *pointwise_odd_channels_output_0(const void *arena)
 {
-    return (const int8_t *)((const uint8_t *)arena + 112);
+    return (const int8_t *)((const uint8_t *)arena + 0);
 }
 
 /* Runs the whole model on the inputs in the arena. */

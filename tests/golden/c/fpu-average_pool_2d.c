@@ -4,7 +4,7 @@
  * This file is yours. Use, change and pass it on as you like; no notice is needed.
  * SPDX-License-Identifier: 0BSD
  *
- * float_valid: 1 operator, arena of 456 bytes.
+ * float_valid: 1 operator, arena of 376 bytes.
  * Weights and tables: 0 bytes. No allocation, no global state, no recursion.
  */
 #include "model.h"
@@ -50,7 +50,7 @@ UHOST_FPU_INLINE float uhost_at_most(float value, float limit)
 
 /* ---- Kernels ------------------------------------------------------------------------------ */
 
-UHOST_KERNEL void average_pool_2d(const float *restrict input, float *restrict output)
+UHOST_KERNEL void average_pool_2d(const float *input, float *output)
 {
     for (int32_t out_y = 0; out_y < 2; ++out_y) {
         const int32_t origin_y = out_y * 2;
@@ -64,14 +64,13 @@ UHOST_KERNEL void average_pool_2d(const float *restrict input, float *restrict o
             float sum2 = 0.0f;
 
             for (int32_t ky = 0; ky < 2; ++ky) {
-                const int32_t row = (origin_y + ky) * 6;
+                const float *x = input + ((origin_y + ky) * 6 + origin_x) * 3;
 
                 for (int32_t kx = 0; kx < 3; ++kx) {
-                    const float *const x = input + (row + origin_x + kx) * 3;
-
                     sum0 = sum0 + x[0];
                     sum1 = sum1 + x[1];
                     sum2 = sum2 + x[2];
+                    x += 3;
                 }
             }
             y[0] = sum0 / 6.0f;
@@ -97,7 +96,7 @@ enum float_valid_status float_valid_run(void *memory)
     }
 
     /* 0: AVERAGE_POOL_2D -> 1x2x4x3, output */
-    average_pool_2d((const float *)(arena + 0), (float *)(arena + 360));
+    average_pool_2d((const float *)(arena + 16), (float *)(arena + 0));
 
     return FLOAT_VALID_OK;
 }
@@ -111,7 +110,7 @@ enum float_valid_status float_valid_run_operator(void *memory, uint32_t index)
     }
     switch (index) {
     case 0: /* AVERAGE_POOL_2D */
-        average_pool_2d((const float *)(arena + 0), (float *)(arena + 360));
+        average_pool_2d((const float *)(arena + 16), (float *)(arena + 0));
         break;
     default:
         return FLOAT_VALID_BAD_OPERATOR;

@@ -18,19 +18,50 @@
 #define UHOST_KERNEL static
 #endif
 
+/* ---- Arithmetic shared by the kernels ---------------------------------------------------- */
+
+/*
+ * Copies `size` bytes, at any alignment, in ascending order: up to 16 are read before the
+ * first of them is written, so that `to` may lie in front of `from` in the same memory.
+ */
+static inline void uhost_copy_run(void *to, const void *from, uint32_t size)
+{
+    const uint8_t *source = from;
+    uint8_t *target = to;
+    uint32_t a, b, c, d;
+
+    for (; size >= 16; size -= 16) {
+        __builtin_memcpy(&a, source, 4);
+        __builtin_memcpy(&b, source + 4, 4);
+        __builtin_memcpy(&c, source + 8, 4);
+        __builtin_memcpy(&d, source + 12, 4);
+        __builtin_memcpy(target, &a, 4);
+        __builtin_memcpy(target + 4, &b, 4);
+        __builtin_memcpy(target + 8, &c, 4);
+        __builtin_memcpy(target + 12, &d, 4);
+        source += 16;
+        target += 16;
+    }
+    for (; size >= 4; size -= 4) {
+        __builtin_memcpy(&a, source, 4);
+        __builtin_memcpy(target, &a, 4);
+        source += 4;
+        target += 4;
+    }
+    for (; size > 0; size--) {
+        *target++ = *source++;
+    }
+}
+
 /* ---- Kernels ------------------------------------------------------------------------------ */
 
-UHOST_KERNEL void concatenation(const int8_t *input0, const int8_t *input1, int8_t *output)
+UHOST_KERNEL void copy(const int8_t *input0, const int8_t *input1, int8_t *output)
 {
     for (int32_t i = 0; i < 12; i++) {
-        for (int32_t j = 0; j < 5; j++) {
-            output[i * 7 + j] = input0[i * 5 + j];
-        }
+        uhost_copy_run(&output[i * 7], &input0[i * 5], 5);
     }
     for (int32_t i = 0; i < 12; i++) {
-        for (int32_t j = 0; j < 2; j++) {
-            output[i * 7 + j + 5] = input1[i * 2 + j];
-        }
+        uhost_copy_run(&output[i * 7 + 5], &input1[i * 2], 2);
     }
 }
 
@@ -50,10 +81,7 @@ enum int8_channels_status int8_channels_run(void *memory)
     }
 
     /* 0: CONCATENATION -> 1x3x4x7, output */
-    concatenation(
-        (const int8_t *)(arena + 0),
-        (const int8_t *)(arena + 64),
-        (int8_t *)(arena + 88));
+    copy((const int8_t *)(arena + 0), (const int8_t *)(arena + 64), (int8_t *)(arena + 88));
 
     return INT8_CHANNELS_OK;
 }
@@ -67,10 +95,7 @@ enum int8_channels_status int8_channels_run_operator(void *memory, uint32_t inde
     }
     switch (index) {
     case 0: /* CONCATENATION */
-        concatenation(
-            (const int8_t *)(arena + 0),
-            (const int8_t *)(arena + 64),
-            (int8_t *)(arena + 88));
+        copy((const int8_t *)(arena + 0), (const int8_t *)(arena + 64), (int8_t *)(arena + 88));
         break;
     default:
         return INT8_CHANNELS_BAD_OPERATOR;

@@ -4,7 +4,7 @@
  * This file is yours. Use, change and pass it on as you like; no notice is needed.
  * SPDX-License-Identifier: 0BSD
  *
- * pointwise_odd_channels: 1 operator, arena of 192 bytes.
+ * pointwise_odd_channels: 1 operator, arena of 128 bytes.
  * Weights and tables: 80 bytes. No allocation, no global state, no recursion.
  */
 #include "model.h"
@@ -110,12 +110,12 @@ static const int8_t conv_2d_shift[5] __attribute__((aligned(4))) = {
 /* ---- Kernels ------------------------------------------------------------------------------ */
 
 UHOST_KERNEL void product_blocked(
-    const int8_t *restrict input,
+    const int8_t *input,
     const int8_t *restrict weights,
     const int32_t *restrict bias,
     const int32_t *restrict multiplier,
     const int8_t *restrict shift,
-    int8_t *restrict output)
+    int8_t *output)
 {
     for (int32_t block = 0; block < 15; block += 2) {
         const int32_t pixel = block < 13 ? block : 13;
@@ -177,12 +177,12 @@ enum pointwise_odd_channels_status pointwise_odd_channels_run(void *memory)
 
     /* 0: CONV_2D -> 1x5x3x5, output */
     product_blocked(
-        (const int8_t *)(arena + 0),
+        (const int8_t *)(arena + 16),
         conv_2d_weights,
         conv_2d_bias,
         conv_2d_multiplier,
         conv_2d_shift,
-        (int8_t *)(arena + 112));
+        (int8_t *)(arena + 0));
 
     return POINTWISE_ODD_CHANNELS_OK;
 }
@@ -199,12 +199,12 @@ enum pointwise_odd_channels_status pointwise_odd_channels_run_operator(
     switch (index) {
     case 0: /* CONV_2D */
         product_blocked(
-            (const int8_t *)(arena + 0),
+            (const int8_t *)(arena + 16),
             conv_2d_weights,
             conv_2d_bias,
             conv_2d_multiplier,
             conv_2d_shift,
-            (int8_t *)(arena + 112));
+            (int8_t *)(arena + 0));
         break;
     default:
         return POINTWISE_ODD_CHANNELS_BAD_OPERATOR;

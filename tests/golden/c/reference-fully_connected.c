@@ -125,12 +125,12 @@ static const int8_t fully_connected_shift[1] __attribute__((aligned(4))) = {
 /* ---- Kernels ------------------------------------------------------------------------------ */
 
 UHOST_KERNEL void product_blocked(
-    const int8_t *restrict input,
+    const int8_t *input,
     const int8_t *restrict weights,
     const int32_t *restrict bias,
     const int32_t *restrict multiplier,
     const int8_t *restrict shift,
-    int8_t *restrict output)
+    int8_t *output)
 {
     for (int32_t channel = 0; channel < 10; channel += 5) {
         const int8_t *const filter = weights + channel * 33;

@@ -18,6 +18,41 @@
 #define UHOST_KERNEL static
 #endif
 
+/* ---- Arithmetic shared by the kernels ---------------------------------------------------- */
+
+/*
+ * Copies `size` bytes, at any alignment, in ascending order: up to 16 are read before the
+ * first of them is written, so that `to` may lie in front of `from` in the same memory.
+ */
+static inline void uhost_copy_run(void *to, const void *from, uint32_t size)
+{
+    const uint8_t *source = from;
+    uint8_t *target = to;
+    uint32_t a, b, c, d;
+
+    for (; size >= 16; size -= 16) {
+        __builtin_memcpy(&a, source, 4);
+        __builtin_memcpy(&b, source + 4, 4);
+        __builtin_memcpy(&c, source + 8, 4);
+        __builtin_memcpy(&d, source + 12, 4);
+        __builtin_memcpy(target, &a, 4);
+        __builtin_memcpy(target + 4, &b, 4);
+        __builtin_memcpy(target + 8, &c, 4);
+        __builtin_memcpy(target + 12, &d, 4);
+        source += 16;
+        target += 16;
+    }
+    for (; size >= 4; size -= 4) {
+        __builtin_memcpy(&a, source, 4);
+        __builtin_memcpy(target, &a, 4);
+        source += 4;
+        target += 4;
+    }
+    for (; size > 0; size--) {
+        *target++ = *source++;
+    }
+}
+
 /* ---- Kernels ------------------------------------------------------------------------------ */
 
 UHOST_KERNEL void copy(
@@ -27,19 +62,13 @@ UHOST_KERNEL void copy(
     int8_t *output)
 {
     for (int32_t i = 0; i < 2; i++) {
-        for (int32_t j = 0; j < 3; j++) {
-            output[i * 9 + j] = input0[i * 3 + j];
-        }
+        uhost_copy_run(&output[i * 9], &input0[i * 3], 3);
     }
     for (int32_t i = 0; i < 2; i++) {
-        for (int32_t j = 0; j < 3; j++) {
-            output[i * 9 + j + 3] = input1[i * 3 + j];
-        }
+        uhost_copy_run(&output[i * 9 + 3], &input1[i * 3], 3);
     }
     for (int32_t i = 0; i < 2; i++) {
-        for (int32_t j = 0; j < 3; j++) {
-            output[i * 9 + j + 6] = input2[i * 3 + j];
-        }
+        uhost_copy_run(&output[i * 9 + 6], &input2[i * 3], 3);
     }
 }
 

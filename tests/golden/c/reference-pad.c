@@ -18,17 +18,50 @@
 #define UHOST_KERNEL static
 #endif
 
+/* ---- Arithmetic shared by the kernels ---------------------------------------------------- */
+
+/*
+ * Copies `size` bytes, at any alignment, in ascending order: up to 16 are read before the
+ * first of them is written, so that `to` may lie in front of `from` in the same memory.
+ */
+static inline void uhost_copy_run(void *to, const void *from, uint32_t size)
+{
+    const uint8_t *source = from;
+    uint8_t *target = to;
+    uint32_t a, b, c, d;
+
+    for (; size >= 16; size -= 16) {
+        __builtin_memcpy(&a, source, 4);
+        __builtin_memcpy(&b, source + 4, 4);
+        __builtin_memcpy(&c, source + 8, 4);
+        __builtin_memcpy(&d, source + 12, 4);
+        __builtin_memcpy(target, &a, 4);
+        __builtin_memcpy(target + 4, &b, 4);
+        __builtin_memcpy(target + 8, &c, 4);
+        __builtin_memcpy(target + 12, &d, 4);
+        source += 16;
+        target += 16;
+    }
+    for (; size >= 4; size -= 4) {
+        __builtin_memcpy(&a, source, 4);
+        __builtin_memcpy(target, &a, 4);
+        source += 4;
+        target += 4;
+    }
+    for (; size > 0; size--) {
+        *target++ = *source++;
+    }
+}
+
 /* ---- Kernels ------------------------------------------------------------------------------ */
 
-UHOST_KERNEL void pad(const int8_t *input, int8_t *output)
+UHOST_KERNEL void copy(const int8_t *input, int8_t *output)
 {
     for (int32_t i = 0; i < 168; i++) {
         output[i] = -9;
     }
     for (int32_t i = 0; i < 5; i++) {
-        for (int32_t j = 0; j < 12; j++) {
-            output[i * 21 + j + 27] = input[i * 12 + j];
-        }
+        uhost_copy_run(&output[i * 21 + 27], &input[i * 12], 12);
     }
 }
 
@@ -48,7 +81,7 @@ enum int8_image_status int8_image_run(void *memory)
     }
 
     /* 0: PAD -> 1x8x7x3, output */
-    pad((const int8_t *)(arena + 168), (int8_t *)(arena + 0));
+    copy((const int8_t *)(arena + 168), (int8_t *)(arena + 0));
 
     return INT8_IMAGE_OK;
 }
@@ -62,7 +95,7 @@ enum int8_image_status int8_image_run_operator(void *memory, uint32_t index)
     }
     switch (index) {
     case 0: /* PAD */
-        pad((const int8_t *)(arena + 168), (int8_t *)(arena + 0));
+        copy((const int8_t *)(arena + 168), (int8_t *)(arena + 0));
         break;
     default:
         return INT8_IMAGE_BAD_OPERATOR;

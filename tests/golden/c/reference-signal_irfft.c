@@ -4,8 +4,8 @@
  * This file is yours. Use, change and pass it on as you like; no notice is needed.
  * SPDX-License-Identifier: 0BSD
  *
- * int16: 1 operator, arena of 136 bytes.
- * Weights and tables: 128 bytes. No allocation, no global state, no recursion.
+ * int16: 1 operator, arena of 200 bytes.
+ * Weights and tables: 192 bytes. No allocation, no global state, no recursion.
  */
 #include "model.h"
 
@@ -87,6 +87,48 @@ static inline uhost_complex_int16 uhost_complex_conjugate_int16(uhost_complex_in
     return mirrored;
 }
 
+/* A stage of radix 2: 2 inputs, span apart, become 2 outputs in their places. */
+static void uhost_fourier_2_inverse_int16(
+    uhost_complex_int16 *x, const uhost_complex_int16 *roots, int32_t span, int32_t blocks)
+{
+    for (int32_t block = 0; block < blocks; block++) {
+        for (int32_t k = 0; k < span; k++) {
+            const uhost_complex_int16 x0 = uhost_complex_scale_int16(x[k], 16383);
+            const uhost_complex_int16 x1 = uhost_complex_multiply_int16(
+                uhost_complex_scale_int16(x[k + span], 16383), roots[k * blocks]);
+
+            x[k] = uhost_complex_add_int16(x0, x1);
+            x[k + span] = uhost_complex_subtract_int16(x0, x1);
+        }
+        x += 2 * span;
+    }
+}
+
+/* A stage of radix 3: 3 inputs, span apart, become 3 outputs in their places. */
+static void uhost_fourier_3_inverse_int16(
+    uhost_complex_int16 *x, const uhost_complex_int16 *roots, int32_t span, int32_t blocks)
+{
+    for (int32_t block = 0; block < blocks; block++) {
+        for (int32_t k = 0; k < span; k++) {
+            const uhost_complex_int16 x0 = uhost_complex_scale_int16(x[k], 10922);
+            const uhost_complex_int16 x1 = uhost_complex_multiply_int16(
+                uhost_complex_scale_int16(x[k + span], 10922), roots[k * blocks]);
+            const uhost_complex_int16 x2 = uhost_complex_multiply_int16(
+                uhost_complex_scale_int16(x[k + 2 * span], 10922), roots[2 * k * blocks]);
+            const uhost_complex_int16 total = uhost_complex_add_int16(x1, x2);
+            const uhost_complex_int16 half = {total.re >> 1, total.im >> 1};
+            const uhost_complex_int16 middle = uhost_complex_subtract_int16(x0, half);
+            const uhost_complex_int16 side =
+                uhost_complex_turn_int16(uhost_complex_scale_int16(uhost_complex_subtract_int16(x1, x2), roots[blocks * span].im));
+
+            x[k] = uhost_complex_add_int16(x0, total);
+            x[k + span] = uhost_complex_subtract_int16(middle, side);
+            x[k + 2 * span] = uhost_complex_add_int16(middle, side);
+        }
+        x += 3 * span;
+    }
+}
+
 /* A stage of radix 4: 4 inputs, span apart, become 4 outputs in their places. */
 static void uhost_fourier_4_inverse_int16(
     uhost_complex_int16 *x, const uhost_complex_int16 *roots, int32_t span, int32_t blocks)
@@ -117,19 +159,20 @@ static void uhost_fourier_4_inverse_int16(
 
 /* ---- Weights and tables ------------------------------------------------------------------- */
 
-static const int16_t signal_irfft_roots[32] __attribute__((aligned(4))) = {
-    32767, 0, 30273, 12539, 23170, 23170, 12539, 30273, 0, 32767, -12539, 30273, -23170, 23170,
-    -30273, 12539, -32767, 0, -30273, -12539, -23170, -23170, -12539, -30273, 0, -32767, 12539,
-    -30273, 23170, -23170, 30273, -12539,
+static const int16_t signal_irfft_roots[48] __attribute__((aligned(4))) = {
+    32767, 0, 31650, 8481, 28377, 16383, 23170, 23170, 16384, 28377, 8481, 31650, 0, 32767, -8481,
+    31650, -16383, 28377, -23170, 23170, -28377, 16383, -31650, 8481, -32767, 0, -31650, -8481,
+    -28377, -16383, -23170, -23170, -16384, -28377, -8481, -31650, 0, -32767, 8481, -31650, 16384,
+    -28377, 23170, -23170, 28377, -16384, 31650, -8481,
 };
 
-static const int16_t signal_irfft_half_roots[16] __attribute__((aligned(4))) = {
-    -6393, 32137, -12539, 30273, -18204, 27245, -23170, 23170, -27245, 18204, -30273, 12539,
-    -32137, 6393, -32767, 0,
+static const int16_t signal_irfft_half_roots[24] __attribute__((aligned(4))) = {
+    -4277, 32487, -8481, 31650, -12539, 30273, -16383, 28377, -19947, 25996, -23170, 23170, -25996,
+    19947, -28377, 16384, -30273, 12539, -31650, 8481, -32487, 4277, -32767, 0,
 };
 
-static const uint16_t signal_irfft_places[16] __attribute__((aligned(4))) = {
-    0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15,
+static const uint16_t signal_irfft_places[24] __attribute__((aligned(4))) = {
+    0, 6, 12, 18, 3, 9, 15, 21, 1, 7, 13, 19, 4, 10, 16, 22, 2, 8, 14, 20, 5, 11, 17, 23,
 };
 
 /* ---- Kernels ------------------------------------------------------------------------------ */
@@ -150,25 +193,26 @@ UHOST_KERNEL void signal_irfft(
         uhost_complex_int16 ends;
 
         /* The spectrum of pairs of samples, each number where the first stage wants it. */
-        ends.re = (int16_t)(spectrum[0].re + spectrum[16].re);
-        ends.im = (int16_t)(spectrum[0].re - spectrum[16].re);
+        ends.re = (int16_t)(spectrum[0].re + spectrum[24].re);
+        ends.im = (int16_t)(spectrum[0].re - spectrum[24].re);
         x[places[0]] = uhost_complex_scale_int16(ends, 16383);
-        for (int32_t k = 1; k <= 8; k++) {
+        for (int32_t k = 1; k <= 12; k++) {
             const uhost_complex_int16 here = uhost_complex_scale_int16(spectrum[k], 16383);
             const uhost_complex_int16 there =
-                uhost_complex_scale_int16(uhost_complex_conjugate_int16(spectrum[16 - k]), 16383);
+                uhost_complex_scale_int16(uhost_complex_conjugate_int16(spectrum[24 - k]), 16383);
             const uhost_complex_int16 total = uhost_complex_add_int16(here, there);
             const uhost_complex_int16 turned = uhost_complex_multiply_int16(
                 uhost_complex_subtract_int16(here, there), half_w[k - 1]);
 
             x[places[k]] = uhost_complex_add_int16(total, turned);
-            x[places[16 - k]] = uhost_complex_conjugate_int16(
+            x[places[24 - k]] = uhost_complex_conjugate_int16(
                 uhost_complex_subtract_int16(total, turned));
         }
-        uhost_fourier_4_inverse_int16(x, w, 1, 4);
-        uhost_fourier_4_inverse_int16(x, w, 4, 1);
-        input += 34;
-        output += 32;
+        uhost_fourier_3_inverse_int16(x, w, 1, 8);
+        uhost_fourier_2_inverse_int16(x, w, 3, 4);
+        uhost_fourier_4_inverse_int16(x, w, 6, 1);
+        input += 50;
+        output += 48;
     }
 }
 
@@ -187,9 +231,9 @@ enum int16_status int16_run(void *memory)
         return INT16_BAD_ARENA;
     }
 
-    /* 0: SIGNAL_IRFFT -> 32, signal */
+    /* 0: SIGNAL_IRFFT -> 48, signal */
     signal_irfft(
-        (const int16_t *)(arena + 64),
+        (const int16_t *)(arena + 96),
         signal_irfft_roots,
         signal_irfft_half_roots,
         signal_irfft_places,
@@ -208,7 +252,7 @@ enum int16_status int16_run_operator(void *memory, uint32_t index)
     switch (index) {
     case 0: /* SIGNAL_IRFFT */
         signal_irfft(
-            (const int16_t *)(arena + 64),
+            (const int16_t *)(arena + 96),
             signal_irfft_roots,
             signal_irfft_half_roots,
             signal_irfft_places,

@@ -18,24 +18,53 @@
 #define UHOST_KERNEL static
 #endif
 
+/* ---- Arithmetic shared by the kernels ---------------------------------------------------- */
+
+/*
+ * Copies `size` bytes, at any alignment, in ascending order: up to 16 are read before the
+ * first of them is written, so that `to` may lie in front of `from` in the same memory.
+ */
+static inline void uhost_copy_run(void *to, const void *from, uint32_t size)
+{
+    const uint8_t *source = from;
+    uint8_t *target = to;
+    uint32_t a, b, c, d;
+
+    for (; size >= 16; size -= 16) {
+        __builtin_memcpy(&a, source, 4);
+        __builtin_memcpy(&b, source + 4, 4);
+        __builtin_memcpy(&c, source + 8, 4);
+        __builtin_memcpy(&d, source + 12, 4);
+        __builtin_memcpy(target, &a, 4);
+        __builtin_memcpy(target + 4, &b, 4);
+        __builtin_memcpy(target + 8, &c, 4);
+        __builtin_memcpy(target + 12, &d, 4);
+        source += 16;
+        target += 16;
+    }
+    for (; size >= 4; size -= 4) {
+        __builtin_memcpy(&a, source, 4);
+        __builtin_memcpy(target, &a, 4);
+        source += 4;
+        target += 4;
+    }
+    for (; size > 0; size--) {
+        *target++ = *source++;
+    }
+}
+
 /* ---- Kernels ------------------------------------------------------------------------------ */
 
 UHOST_KERNEL void copy(const int8_t *input, int8_t *output0, int8_t *output1, int8_t *output2)
 {
     for (int32_t i = 0; i < 2; i++) {
-        for (int32_t j = 0; j < 3; j++) {
-            output0[i * 3 + j] = input[i * 18 + j];
-        }
+        uhost_copy_run(&output0[i * 3], &input[i * 18], 3);
     }
     for (int32_t i = 0; i < 2; i++) {
-        for (int32_t j = 0; j < 9; j++) {
-            output1[i * 9 + j] = input[i * 18 + j + 3];
-        }
+        uhost_copy_run(&output1[i * 9], &input[i * 18 + 3], 9);
     }
     for (int32_t i = 0; i < 2; i++) {
-        for (int32_t j = 0; j < 6; j++) {
-            output2[i * 6 + j] = input[i * 18 + j + 12];
-        }
+        uhost_copy_run(&output2[i * 6], &input[i * 18 + 12], 6);
     }
 }
 

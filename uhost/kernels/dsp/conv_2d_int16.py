@@ -5,6 +5,7 @@ from __future__ import annotations
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.dsp._int16 import int16_call, why_not_int16
+from uhost.kernels.dsp._int16_cost import int16_cost
 from uhost.ops.conv_2d import Conv2DAttributes, groups, window_axes
 
 
@@ -20,4 +21,4 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
     return int16_call(bound, *window_axes(bound))
 
 
-KERNEL = Kernel("conv_2d", _supports, _lower, features=("dsp",))
+KERNEL = Kernel("conv_2d", _supports, _lower, features=("dsp",), cost=int16_cost)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.dsp._int16 import int16_call, why_not_int16
+from uhost.kernels.dsp._int16_cost import int16_cost
 from uhost.ops._weighted import weight_zero_point
 from uhost.ops._window import Axis
 from uhost.ops.fully_connected import FullyConnectedAttributes
@@ -21,4 +22,4 @@ def _lower(bound: BoundOperator[FullyConnectedAttributes]) -> KernelCall:
     return int16_call(bound, Axis(1, 1, 1, 1, 0, 0), Axis(vectors, 1, 1, 1, 0, 0))
 
 
-KERNEL = Kernel("fully_connected", _supports, _lower, features=("dsp",))
+KERNEL = Kernel("fully_connected", _supports, _lower, features=("dsp",), cost=int16_cost)

@@ -17,6 +17,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.ir.tensor import Array
 from uhost.kernels._kernel import Constant, KernelCall, Parameter
+from uhost.kernels._overlap import Overlap
 from uhost.kernels.reference._layer import float_values
 from uhost.ops._op import Activation
 
@@ -82,19 +83,23 @@ def layer_call(
     activation: Activation,
     values: dict[str, Any],
     weights: Array,
+    overlaps: tuple[Overlap, ...],
     scratch_floats: int = 0,
 ) -> KernelCall:
-    """Returns the call of a layer: pointers to input, weights, bias if any, and output."""
+    """Returns the call of a layer: pointers to input, weights, bias if any, and output.
+
+    `overlaps`: where the template's loops allow input and output to share bytes.
+    """
     bias = bound.optional_input(2)
     constants = [Constant("weights", weights)]
     parameters = [
-        Parameter("input", "const float *restrict", "input"),
+        Parameter("input", "const float *", "input"),
         Parameter("weights", "const float *restrict", "constant", 0),
     ]
     if bias is not None:
         constants.append(Constant("bias", bias.constant().reshape(-1)))
         parameters.append(Parameter("bias", "const float *restrict", "constant", 1))
-    parameters.append(Parameter("output", "float *restrict", "output"))
+    parameters.append(Parameter("output", "float *", "output"))
     if scratch_floats:
         parameters.append(Parameter("columns", "float *restrict", "scratch"))
     return KernelCall(
@@ -105,13 +110,14 @@ def layer_call(
         tuple(constants),
         4 * scratch_floats,
         includes=("fpu",),
+        overlaps=overlaps,
     )
 
 
-def tensor_call(bound: BoundOperator[Any], template: str, values: dict[str, Any]) -> KernelCall:
+def tensor_call(template: str, values: dict[str, Any], overlaps: tuple[Overlap, ...]) -> KernelCall:
     """Returns the call of an operator without weights: pointers to its input and output."""
     parameters = (
-        Parameter("input", "const float *restrict", "input"),
-        Parameter("output", "float *restrict", "output"),
+        Parameter("input", "const float *", "input"),
+        Parameter("output", "float *", "output"),
     )
-    return KernelCall("fpu", template, values, parameters, includes=("fpu",))
+    return KernelCall("fpu", template, values, parameters, includes=("fpu",), overlaps=overlaps)

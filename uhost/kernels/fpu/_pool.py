@@ -6,7 +6,7 @@ from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import KernelCall
 from uhost.kernels.fpu._blocks import channel_block, tensor_call
 from uhost.kernels.reference._layer import float_values
-from uhost.kernels.reference._window import window_values
+from uhost.kernels.reference._window import window_overlaps, window_values
 from uhost.ops._pooling import PoolAttributes, window_axes
 
 _MOST_CHANNELS = 8
@@ -16,10 +16,11 @@ def pool_call(bound: BoundOperator[PoolAttributes], template: str, operation: st
     """Returns the call; `operation` is "average" or "maximum"."""
     x = bound.input(0)
     channels = x.shape[3]
+    rows, columns = window_axes(bound)
     values = {
-        **window_values(x.shape[0], channels, channels, *window_axes(bound)),
+        **window_values(x.shape[0], channels, channels, rows, columns),
         **float_values(bound.attributes.activation),
         "operation": operation,
         "channel_block": channel_block(channels, _MOST_CHANNELS),
     }
-    return tensor_call(bound, template, values)
+    return tensor_call(template, values, window_overlaps(bound, rows, columns))

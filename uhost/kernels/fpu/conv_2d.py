@@ -8,9 +8,13 @@ from __future__ import annotations
 import math
 
 from uhost.ir.graph import BoundOperator
+from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels._overlap import over_blocks, over_windows
 from uhost.kernels.fpu._blocks import block_values, layer_call, packed, why_not_float
+from uhost.kernels.fpu._work import blocks_bytes, blocks_cost, blocks_work
 from uhost.kernels.reference._window import leaves_image, window_values
+from uhost.kernels.reference._work import GATHERING_BYTES, gathering_work
 from uhost.ops.conv_2d import Conv2DAttributes, groups, window_axes
 
 
@@ -28,8 +32,19 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
     values = block_values(pixels, depth, channels_out)
     filters = packed(weights.reshape(channels_out, depth), values["channel_block"])
     if pointwise:
-        return layer_call(bound, "product", at.activation, values, filters)
+        return layer_call(
+            bound, "product", at.activation, values, filters, (over_blocks(values, 4),)
+        )
     geometry = window_values(x.shape[0], channels_in, channels_out, rows, columns)
+    together = values["pixel_block"]
+    overlap = over_windows(
+        rows,
+        columns,
+        4 * channels_in,
+        4 * channels_out,
+        together=together,
+        again=-pixels % together,
+    )
     gathered = {"element": "float", "blank": "0.0f"}
     return layer_call(
         bound,
@@ -37,8 +52,18 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
         at.activation,
         geometry | values | gathered,
         filters,
-        values["pixel_block"] * depth,
+        (overlap,) if x.shape[0] == 1 else (),
+        together * depth,
     )
 
 
-KERNEL = Kernel("conv_2d", _supports, _lower, features=("fpu",))
+def _cost(bound: BoundOperator[Conv2DAttributes], call: KernelCall) -> Cost:
+    if call.template == "product":
+        return blocks_cost(call)
+    x = bound.input(0)
+    gathering = gathering_work(*window_axes(bound), 4 * x.shape[3])
+    work = (gathering + blocks_work(call.values)) * x.shape[0]
+    return Cost(work, blocks_bytes(call.values) + GATHERING_BYTES)
+
+
+KERNEL = Kernel("conv_2d", _supports, _lower, features=("fpu",), cost=_cost)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels._overlap import over_blocks
 from uhost.kernels.fpu._blocks import block_values, layer_call, packed, why_not_float
+from uhost.kernels.fpu._work import blocks_cost
 from uhost.ops.fully_connected import FullyConnectedAttributes
 
 
@@ -13,7 +15,14 @@ def _lower(bound: BoundOperator[FullyConnectedAttributes]) -> KernelCall:
     outputs, inputs = weights.shape
     values = block_values(bound.input(0).elements // inputs, inputs, outputs)
     filters = packed(weights, values["channel_block"])
-    return layer_call(bound, "product", bound.attributes.activation, values, filters)
+    overlaps = (over_blocks(values, 4),)
+    return layer_call(bound, "product", bound.attributes.activation, values, filters, overlaps)
 
 
-KERNEL = Kernel("fully_connected", why_not_float, _lower, features=("fpu",))
+KERNEL = Kernel(
+    "fully_connected",
+    why_not_float,
+    _lower,
+    features=("fpu",),
+    cost=lambda bound, call: blocks_cost(call),
+)

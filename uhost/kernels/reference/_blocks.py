@@ -18,6 +18,7 @@ import numpy as np
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, KernelCall, Parameter
+from uhost.kernels._overlap import Overlap
 from uhost.kernels._quantize import conv_requantization, folded_bias, folded_reach
 from uhost.numerics.fixed_point import activation_range
 from uhost.ops._op import Activation
@@ -71,12 +72,13 @@ def short_call(
     template: str,
     activation: Activation,
     geometry: dict[str, Any],
+    overlaps: tuple[Overlap, ...],
     scratch: tuple[str, int] = ("", 0),
 ) -> KernelCall:
     """Returns the call of a layer that `why_not_short` accepts.
 
-    `geometry` is what the template prints of shapes, `scratch` the name and the bytes of the
-    function's scratch, if it has any.
+    `geometry` is what the template prints of shapes, `overlaps` what its loops allow, `scratch`
+    the name and the bytes of the function's scratch, if it has any.
     """
     factors, bias = conv_requantization(bound), folded_bias(bound)
     count = 1 if factors.is_uniform else output_channels(bound)
@@ -98,9 +100,10 @@ def short_call(
         "highest": highest,
     }
     parameters = [
-        Parameter("input", "const int8_t *restrict", "input"),
+        # Input and output may share bytes; what else there is shares none with them.
+        Parameter("input", "const int8_t *", "input"),
         *(Parameter(role, kind, "constant", i) for i, (role, kind, _) in enumerate(arrays)),
-        Parameter("output", "int8_t *restrict", "output"),
+        Parameter("output", "int8_t *", "output"),
     ]
     name, scratch_bytes = scratch
     if scratch_bytes:
@@ -113,4 +116,5 @@ def short_call(
         tuple(Constant(role, array) for role, _, array in arrays),
         scratch_bytes,
         includes=("requantize", "scale"),
+        overlaps=overlaps,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.ir.tensor import Array
 from uhost.kernels._kernel import Constant, KernelCall, Parameter
+from uhost.kernels._overlap import Overlap, over_pixels
 from uhost.kernels._quantize import (
     Requantization,
     accumulator_fits,
@@ -48,17 +50,34 @@ def layer_call(
     activation: Activation,
     geometry: dict[str, Any],
     pads: bool,
+    overlaps: tuple[Overlap, ...] = (),
 ) -> KernelCall:
     """Returns the call of a layer; `pads` says that windows reach into padding.
 
-    `geometry` is what the template prints of shapes. The input's zero point is folded into the bias
-    where every window has all its taps and the folded sums stay within 32 bits.
+    `geometry` is what the template prints of shapes, `overlaps` what its loops allow. The
+    input's zero point is folded into the bias where every window has all its taps and the
+    folded sums stay within 32 bits.
     """
     if bound.input(0).dtype is DType.FLOAT32:
-        return _float_call(bound, template, activation, geometry)
-    if bound.input(0).dtype is DType.INT16:
-        return _int16_call(bound, template, activation, geometry)
-    return _int8_call(bound, template, activation, geometry, pads)
+        call = _float_call(bound, template, activation, geometry)
+    elif bound.input(0).dtype is DType.INT16:
+        call = _int16_call(bound, template, activation, geometry)
+    else:
+        call = _int8_call(bound, template, activation, geometry, pads)
+    return replace(call, overlaps=overlaps)
+
+
+def row_overlaps(
+    bound: BoundOperator[Any], channels_in: int, channels_out: int
+) -> tuple[Overlap, ...]:
+    """Returns where input and output may share bytes if every output reads all of its row."""
+    x, output = bound.input(0), bound.output
+    if x.dtype is not output.dtype:
+        return ()
+    size = x.dtype.size_bytes
+    first = channels_out == 1
+    rows, row, result = x.elements // channels_in, channels_in * size, channels_out * size
+    return (over_pixels(rows, row, result, together=1, reads_first=first),)
 
 
 def _float_call(

@@ -9,7 +9,7 @@ from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import KernelCall
 from uhost.kernels.reference._layer import float_values
 from uhost.kernels.reference._parameters import input_parameter, output_parameter
-from uhost.kernels.reference._window import window_values
+from uhost.kernels.reference._window import window_overlaps, window_values
 from uhost.numerics.fixed_point import activation_range
 from uhost.ops._pooling import PoolAttributes, window_axes
 
@@ -23,11 +23,13 @@ def supports_pool(bound: BoundOperator[Any]) -> str:
 def pool_call(bound: BoundOperator[PoolAttributes], template: str) -> KernelCall:
     """Returns the call of a pooling whose template is `template`."""
     x, activation = bound.input(0), bound.attributes.activation
-    geometry = window_values(x.shape[0], x.shape[3], x.shape[3], *window_axes(bound))
+    rows, columns = window_axes(bound)
+    overlaps = window_overlaps(bound, rows, columns)
+    geometry = window_values(x.shape[0], x.shape[3], x.shape[3], rows, columns)
     if x.dtype is DType.FLOAT32:
         values = {**geometry, **float_values(activation), "least": "-3.4028235e+38f"}
         parameters = input_parameter(x), output_parameter(bound.output)
-        return KernelCall("reference", template, values, parameters)
+        return KernelCall("reference", template, values, parameters, overlaps=overlaps)
     lowest, highest = activation_range(activation.bounds, bound.output)
     clamps = (lowest, highest) != x.dtype.limits
     values = {
@@ -43,4 +45,6 @@ def pool_call(bound: BoundOperator[PoolAttributes], template: str) -> KernelCall
     }
     parameters = input_parameter(x), output_parameter(bound.output)
     includes = ("requantize",) if clamps else ()
-    return KernelCall("reference", template, values, parameters, includes=includes)
+    return KernelCall(
+        "reference", template, values, parameters, includes=includes, overlaps=overlaps
+    )

@@ -53,7 +53,7 @@ def _int16_call(bound: BoundOperator[Any], activation: Activation) -> KernelCall
             "lowest": str(lowest) if lowest > limits.min else "",
             "highest": str(highest) if highest < limits.max else "",
         }
-        return KernelCall("reference", "clamp", values, pointers)
+        return KernelCall("reference", "clamp", values, pointers, overlaps=(by_element(bound),))
     multiplier, shift = rectifier_scaling(bound)
     values = {
         "elements": source.elements,
@@ -66,4 +66,11 @@ def _int16_call(bound: BoundOperator[Any], activation: Activation) -> KernelCall
         "highest": highest,
         "clamps": True,
     }
-    return KernelCall("reference", "requantize", values, pointers, includes=("requantize",))
+    return KernelCall(
+        "reference",
+        "requantize",
+        values,
+        pointers,
+        includes=("requantize",),
+        overlaps=(by_element(bound),),
+    )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from uhost.ir.graph import BoundOperator
+from uhost.kernels._overlap import Overlap, over_windows
 from uhost.ops._window import Axis
 
 
@@ -28,6 +30,19 @@ def window_values(
             f"ends_outside_{letter}": axis.ends_outside,
         }
     return values
+
+
+def window_overlaps(bound: BoundOperator[Any], rows: Axis, columns: Axis) -> tuple[Overlap, ...]:
+    """Returns where input and output may share bytes if every output reads its window.
+
+    Outputs come in their order: the channels of a pixel after one another.
+    """
+    x, output = bound.input(0), bound.output
+    if x.shape[0] != 1 or x.dtype is not output.dtype:
+        return ()
+    size = x.dtype.size_bytes
+    pixel, result = x.shape[3] * size, output.shape[3] * size
+    return (over_windows(rows, columns, pixel, result, reads_first=output.shape[3] == 1),)
 
 
 def leaves_image(rows: Axis, columns: Axis) -> bool:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
+from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels._linear import linear_form
+from uhost.kernels._overlap import by_element
 from uhost.kernels.reference._nest import plus
 from uhost.kernels.reference._parameters import input_parameter, output_parameter
 from uhost.ops.add import AddAttributes
+from uhost.targets._work import Work
 
 
 def _supports(bound: BoundOperator[AddAttributes]) -> str:
@@ -41,7 +44,13 @@ def _lower(bound: BoundOperator[AddAttributes]) -> KernelCall:
             output_parameter(bound.output),
         ),
         includes=("requantize",),
+        overlaps=(by_element(bound, 0), by_element(bound, 1)),
     )
 
 
-KERNEL = Kernel("add", _supports, _lower)
+def _cost(bound: BoundOperator[AddAttributes], call: KernelCall) -> Cost:
+    element = Work(load=2, multiply=2, alu=9, store=1, branch=1)
+    return Cost(element * bound.output.elements + Work(alu=12, load_many=1, store_many=1), 66)
+
+
+KERNEL = Kernel("add", _supports, _lower, cost=_cost)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._layer import layer_call, supports_layer
-from uhost.kernels.reference._window import leaves_image, window_values
+from uhost.kernels.reference._window import leaves_image, window_overlaps, window_values
 from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes, window_axes
 
 
@@ -19,6 +19,7 @@ def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
         bound.attributes.activation,
         geometry,
         leaves_image(rows, columns),
+        window_overlaps(bound, rows, columns),
     )
 
 

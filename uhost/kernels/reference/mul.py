@@ -8,7 +8,7 @@ from typing import Any
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
-from uhost.kernels.reference._elements import Expression, activated, lower_elements
+from uhost.kernels.reference._elements import Expression, activated, lower_elements, shared_bytes
 from uhost.kernels.reference._nest import (
     broadcast_strides,
     headers,
@@ -51,7 +51,9 @@ def _lower(bound: BoundOperator[MulAttributes]) -> KernelCall:
     if output.dtype is DType.FLOAT32:
         low, high = (f"{limit}f" if math.isfinite(limit) else "" for limit in bounds)
         values |= {"lowest": low, "highest": high}
-        return KernelCall("reference", "mul_float32", values, parameters)
+        return KernelCall(
+            "reference", "mul_float32", values, parameters, overlaps=shared_bytes(bound)
+        )
     lowest, highest = activation_range(bounds, output)
     values |= {
         "element": output.dtype.c_type,
@@ -62,7 +64,14 @@ def _lower(bound: BoundOperator[MulAttributes]) -> KernelCall:
         "lowest": lowest,
         "highest": highest,
     }
-    return KernelCall("reference", "mul_integer", values, parameters, includes=("requantize",))
+    return KernelCall(
+        "reference",
+        "mul_integer",
+        values,
+        parameters,
+        includes=("requantize",),
+        overlaps=shared_bytes(bound),
+    )
 
 
 KERNEL = Kernel(operator="mul", supports=takes_anything, lower=_lower)

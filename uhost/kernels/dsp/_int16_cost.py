@@ -1,0 +1,76 @@
+"""What layers with int16 activations cost.
+
+Counts of the sums are those of `templates/kernels/include/dsp_int16.h.j2`; what gathers a column
+and requantises is C, of which GCC 12 at -O2 makes about this.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from uhost.ir.graph import BoundOperator
+from uhost.kernels._cost import Cost
+from uhost.kernels._kernel import KernelCall
+from uhost.targets._work import Work
+
+SUMS_BYTES = 94
+"""Code of `uhost_dsp_int16_sums`."""
+
+_CALL = Work(alu=5, load_many=1, store_many=2, words=22)
+_QUAD = Work(load_many=3, words=6, multiply=8, alu=9, branch=1)
+"""Four elements of four channels."""
+
+_CHANNEL = {
+    True: Work(multiply=4, alu=20, load=5, load_many=1, words=2, store=1, branch=4),
+    False: Work(multiply=2, alu=26, load=5, store=1, branch=5),
+}
+"""Requantisation of one sum, in 64 bits and in 32."""
+
+_GROUP = {True: Work(alu=16, load=10, store=4, branch=1), False: Work(alu=6, load=4, branch=2)}
+_PIXEL = {True: Work(alu=20, load=7, store=5, branch=2), False: Work(alu=8, load=3, store=2)}
+_TAP = Work(alu=4, branch=1)
+_ELEMENT = Work(alu=1, load=1, store=1, branch=1)
+_ELEMENT_INSIDE = Work(alu=7, load=1, store=1, branch=2)
+_TAP_OUTSIDE = Work(alu=8, store=2, branch=2)
+_ELEMENT_OUTSIDE = Work(alu=3, store=1, branch=1)
+"""Of a depth that is no multiple of four; GCC fills others several at a time."""
+
+
+def _inside(call: KernelCall, axis: int) -> int:
+    """Returns how many taps of all windows lie on the image, along one axis."""
+    size, stride, dilation, before, window, outputs = (
+        call.values[name][axis]
+        for name in ("size", "stride", "dilation", "before", "window", "outputs")
+    )
+    return sum(
+        0 <= output * stride - before + tap * dilation < size
+        for output in range(outputs)
+        for tap in range(window)
+    )
+
+
+def _gathering(call: KernelCall) -> Work:
+    """Returns the work of gathering the columns of all pixels."""
+    values = call.values
+    depth: int = values["depth"]
+    taps: int = values["pixels"] * values["window"][0] * values["window"][1]
+    if not values["padded"]:
+        return _TAP * taps + _ELEMENT * (taps * depth)
+    inside = _inside(call, 0) * _inside(call, 1)
+    outside = _TAP_OUTSIDE + _ELEMENT_OUTSIDE * (depth % 4 and depth)
+    return _ELEMENT_INSIDE * (inside * depth) + outside * (taps - inside)
+
+
+def int16_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
+    """Returns the cost of a call that `int16_call` made."""
+    values = call.values
+    wide, channels = bool(values["wide"]), values["channels"]
+    group = _CALL + _QUAD * values["quads"] + _GROUP[wide]
+    pixel = group * -(-channels // 4) + _CHANNEL[wide] * channels
+    pixel += _PIXEL[wide] if channels > 4 else Work(alu=8)
+    work = pixel * values["pixels"]
+    code = 205
+    if not values["in_place"]:
+        work += _gathering(call)
+        code = 340 if values["padded"] else 245
+    return Cost(work, code, {"dsp_int16": SUMS_BYTES})
