@@ -185,8 +185,8 @@ enum same_odd_channels_status same_odd_channels_run(void *memory)
         depthwise_conv_2d_bias,
         depthwise_conv_2d_multiplier,
         depthwise_conv_2d_shift,
-        (int8_t *)(arena + 0),
-        (int8_t *)(arena + 216));
+        (int8_t *)(arena + 152),
+        (int8_t *)(arena + 0));
 
     return SAME_ODD_CHANNELS_OK;
 }
@@ -206,8 +206,8 @@ enum same_odd_channels_status same_odd_channels_run_operator(void *memory, uint3
             depthwise_conv_2d_bias,
             depthwise_conv_2d_multiplier,
             depthwise_conv_2d_shift,
-            (int8_t *)(arena + 0),
-            (int8_t *)(arena + 216));
+            (int8_t *)(arena + 152),
+            (int8_t *)(arena + 0));
         break;
     default:
         return SAME_ODD_CHANNELS_BAD_OPERATOR;
