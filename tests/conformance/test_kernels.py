@@ -116,6 +116,12 @@ IN_ONE_IMAGE = 6
 ALL = in_groups()
 DSP = tuple(kind for kind in OPERATORS.names() if candidates(kind, "dsp"))
 MVE = tuple(kind for kind in OPERATORS.names() if candidates(kind, "mve"))
+SAMPLED = tuple(
+    kinds if number % 3 == 0 else pytest.param(kinds, marks=pytest.mark.full)
+    for number, kinds in enumerate(ALL)
+)
+"""All on the host; of other ways to run portable code a sample, unless all is asked for."""
+
 GCC, ZIG = TOOLCHAINS["arm_gcc"], TOOLCHAINS["zig"]
 
 
@@ -126,7 +132,7 @@ def test_reference_kernels_on_the_host_under_sanitizers(kind: str, tmp_path: Pat
 
 
 @pytest.mark.needs("arm_gcc")
-@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("kind", SAMPLED)
 def test_reference_kernels_on_a_cortex_m7(kind: str, tmp_path: Path) -> None:
     board = load_board("stm32f746")
     check(kind, board, "unicorn", GCC, tmp_path, libraries=("reference",))
@@ -156,6 +162,6 @@ def test_mve_kernels_by_clang(kind: str, tmp_path: Path) -> None:
     check(kind, load_board("mps3_an547"), "qemu", ZIG, tmp_path)
 
 
-@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("kind", SAMPLED)
 def test_kernels_by_clang(kind: str, tmp_path: Path) -> None:
     check(kind, load_board("stm32f746"), "unicorn", ZIG, tmp_path)

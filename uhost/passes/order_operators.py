@@ -18,6 +18,10 @@ from uhost.ir.module import IRModule
 from uhost.ops._op import OPERATORS
 
 
+_EFFORT = 60_000
+"""Steps that are tried in all; long graphs get fewer orders for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class OrderOperators:
     """Takes another order of a graph's operators where its peak is lower."""
@@ -94,6 +98,7 @@ class _Schedule:
         """Returns the order of the lowest peak among those followed; None for none `below`."""
         if self._floor() >= below:
             return None
+        most = max(min(most, _EFFORT // len(self._needs) ** 2), 1)
         level = {0: self._start()}
         for _ in self._needs:
             following: dict[int, _Partial] = {}

@@ -16,6 +16,8 @@ from random import Random
 from uhost.planner.plan import Block, Overlap, shared_bytes
 
 _SEARCH_ROUNDS = 200
+_EFFORT = 1_500_000
+"""Pairs of blocks that the search looks at; many blocks get fewer rounds for it."""
 
 Pairs = Mapping[tuple[str, str], tuple[Overlap, bool]]
 """(placed block, block to place) → their overlap, and whether the latter is read in it."""
@@ -82,7 +84,7 @@ def pack(
         if _extent(blocks, candidate) < _extent(blocks, best):
             best = candidate
     random = Random(len(blocks))
-    for _ in range(_SEARCH_ROUNDS):
+    for _ in range(min(_SEARCH_ROUNDS, _EFFORT // max(len(blocks) ** 2, 1))):
         if _extent(blocks, best) <= least or len(blocks) < 2:
             break
         order = list(best_order)
