@@ -17,7 +17,6 @@ from uhost.ir.graph import Graph
 from uhost.ir.module import IRModule
 from uhost.ops._op import OPERATORS
 
-
 _EFFORT = 60_000
 """Steps that are tried in all; long graphs get fewer orders for it."""
 
