@@ -111,3 +111,9 @@ def test_a_branch_that_shrinks_is_finished_first() -> None:
 def test_a_chain_stays_as_it_is(most: int) -> None:
     graph = graph_of([8, 64, 8, 32], [(0,), (1,), (2,)])
     assert ordered(graph, most).operators == graph.operators
+
+
+def test_a_graph_without_operators_stays_as_it_is() -> None:
+    tensor = Tensor("t0", (4,), DType.INT8)
+    graph = Graph("empty", {"t0": tensor}, (), ("t0",), ("t0",))
+    assert ordered(graph).operators == ()

@@ -97,7 +97,7 @@ class _Schedule:
         """Returns the order of the lowest peak among those followed; None for none `below`."""
         if self._floor() >= below:
             return None
-        most = max(min(most, _EFFORT // len(self._needs) ** 2), 1)
+        most = max(min(most, _EFFORT // max(len(self._needs), 1) ** 2), 1)
         level = {0: self._start()}
         for _ in self._needs:
             following: dict[int, _Partial] = {}
