@@ -70,7 +70,9 @@ def test_every_layer_executes_what_its_kernel_states(
         expected = selection.variant.cost.work.instructions
         assert figures.instructions is not None
         off = abs(expected - figures.instructions)
-        assert off <= 0.03 * figures.instructions + A_FEW, (figures, expected)
+        # GCC arranges the loops of portable C anew for every shape.
+        share = 0.05 if selection.library == "reference" else 0.03
+        assert off <= share * figures.instructions + A_FEW, (figures, expected)
     assert checked >= len(model.lowered.selections) - 1
     total = stated([model.lowered])
     assert abs(total.instructions - (result.instructions or 0)) <= 0.02 * total.instructions
