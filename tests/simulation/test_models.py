@@ -160,7 +160,7 @@ def test_a_model_too_large_for_the_board(shared_models: Path) -> None:
             driver.load(shared_models / "mlperf_vww_float.tflite"), "netduinoplus2"
         )
     assert (
-        "region 'ram' of netduinoplus2 has 131,072 B, at least 98,304 B are missing"
+        "region 'ram' of netduinoplus2 has 131,072 B, at least 24,768 B are missing"
         in caught.value.what
     )
     assert "147,456 B  model/activation_2/Relu" in caught.value.what

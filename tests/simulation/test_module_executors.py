@@ -219,7 +219,7 @@ def test_this_process_is_measured_in_seconds(
     assert {event["ph"] for event in events} == {"X"}
     for before, after in itertools.pairwise(events):
         assert after["ts"] == pytest.approx(before["ts"] + before["dur"], abs=0.002)
-    assert events[0]["args"]["kernel"] == "reference/conv_2d"
+    assert events[0]["args"]["kernel"] == "reference/conv_2d_blocked"
     assert str(profile).splitlines()[0].split()[:3] == ["operator", "kind", "kernel"]
 
 

@@ -159,7 +159,7 @@ def test_an_unsupported_model_is_shown_with_the_reasons(unsupported: str) -> Non
     assert rows[0] == ["index", "operator", "output", "unsupported"]
     assert rows[2:] == [
         ["0", "ADD", "int8[1x4]"],
-        ["1", "COS", "int8[2x2]", "there is no such operator in uhost"],
+        ["1", "COS", "int8[2x2]", "'c' is int8, not float32"],
     ]
     assert error.exit_code == 3
     assert error.what.startswith("uhost cannot compile 1 of 2 operators: 1 × COS")
@@ -175,7 +175,7 @@ def test_the_unsupported_operators_for_programs(unsupported: str) -> None:
                 "index": 1,
                 "operator": "COS",
                 "outputs": ["int8[2x2]"],
-                "reason": "there is no such operator in uhost",
+                "reason": "'c' is int8, not float32",
             }
         ],
     }
