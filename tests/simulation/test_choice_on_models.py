@@ -70,8 +70,8 @@ def test_every_layer_executes_what_its_kernel_states(
         expected = selection.variant.cost.work.instructions
         assert figures.instructions is not None
         off = abs(expected - figures.instructions)
-        # GCC arranges the loops of portable C anew for every shape.
-        share = 0.05 if selection.library == "reference" else 0.03
+        # Portable depthwise loops: GCC spends 0 to 3 more instructions an output, by shape.
+        share = 0.06 if selection.name == "depthwise_conv_2d_band" else 0.03
         assert off <= share * figures.instructions + A_FEW, (figures, expected)
     assert checked >= len(model.lowered.selections) - 1
     total = stated([model.lowered])

@@ -135,9 +135,7 @@ UHOST_KERNEL void depthwise_conv_2d_band(
                 }
                 continue;
             }
-            for (int32_t i = 0; i < 35; ++i) {
-                row[i] = input[y * 35 + i];
-            }
+            __builtin_memcpy(row, input + y * 35, 35);
         }
         for (int32_t out_x = 0; out_x < 5; ++out_x) {
             const int8_t *const pixel = band + out_x * 7;
