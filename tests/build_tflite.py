@@ -38,10 +38,15 @@ ACTIVATIONS = {
     "relu_n1_to_1": tflite.ActivationFunctionType.RELU_N1_TO_1,
     "relu6": tflite.ActivationFunctionType.RELU6,
 }
+REDUCTIONS = (
+    *("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD", "REDUCE_ALL", "REDUCE_ANY"),
+)
 OPTION_TABLES = {
     **TABLES,
     "ADD": "AddOptions",
     "AVERAGE_POOL_2D": "Pool2DOptions",
+    "L2_NORMALIZATION": "L2NormOptions",
+    "L2_POOL_2D": "Pool2DOptions",
     "BIDIRECTIONAL_SEQUENCE_LSTM": "BidirectionalSequenceLSTMOptions",
     "CALL_ONCE": "CallOnceOptions",
     "CONCATENATION": "ConcatenationOptions",
@@ -51,7 +56,9 @@ OPTION_TABLES = {
     "FULLY_CONNECTED": "FullyConnectedOptions",
     "IF": "IfOptions",
     "MAX_POOL_2D": "Pool2DOptions",
-    "MEAN": "ReducerOptions",
+    **dict.fromkeys(REDUCTIONS, "ReducerOptions"),
+    "ARG_MAX": "ArgMaxOptions",
+    "ARG_MIN": "ArgMinOptions",
     "MUL": "MulOptions",
     "PAD": "PadOptions",
     "PADV2": "PadV2Options",
@@ -65,6 +72,10 @@ OPTION_TABLES = {
     "SPLIT_V": "SplitVOptions",
     "SUB": "SubOptions",
     "DIV": "DivOptions",
+    "CUMSUM": "CumsumOptions",
+    "CAST": "CastOptions",
+    "LEAKY_RELU": "LeakyReluOptions",
+    "GELU": "GeluOptions",
     "STRIDED_SLICE": "StridedSliceOptions",
     "SVDF": "SVDFOptions",
     "VAR_HANDLE": "VarHandleOptions",
@@ -291,8 +302,8 @@ def from_graph(graph: Graph) -> bytes:
             dtype = DType(str(values.dtype))
             tensors[name] = Tensor(name, values.shape, dtype, quantization, values)
             names.append(name)
-        if code == "SPLIT":
-            names.reverse()  # the axis comes first
+        if code in ("SPLIT", "FILL"):
+            names.reverse()  # the axis or the shape comes first
         outputs = tuple(t.name for t in bound.outputs if t.name not in graph.states)
         between = _intermediates(bound)
         tensors |= {tensor.name: tensor for tensor in between}
@@ -346,7 +357,19 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
         operands = [("shape", np.array(bound.output.shape, np.int32))]
     elif code == "SOFTMAX":
         options["Beta"] = at.beta
-    elif code == "MEAN":
+    elif code == "CUMSUM":
+        options |= {"Exclusive": at.exclusive, "Reverse": at.reverse}
+        operands = [("axis", np.array(at.axis, np.int32))]
+    elif code == "FILL":
+        operands = [("shape", np.array(at.shape, np.int32))]
+    elif code == "GELU":
+        options["Approximate"] = at.approximate
+    elif code == "LEAKY_RELU":
+        options["Alpha"] = at.alpha
+    elif code in ("ARG_MAX", "ARG_MIN"):
+        options["OutputType"] = TENSOR_TYPES[bound.output.dtype]
+        operands = [("axis", np.array(at.axis, np.int32))]
+    elif code in REDUCTIONS:
         options["KeepDims"] = at.keep_dims
         operands = [("axes", np.array(at.axes, np.int32))]
     elif code == "FULLY_CONNECTED":
@@ -382,7 +405,7 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
         bias = bound.optional_input(2)
         if bias is not None and bound.input(0).dtype is DType.INT16:
             options["QuantizedBiasType"] = TENSOR_TYPES[bias.dtype]
-    if code in ("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"):
+    if code in ("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "L2_POOL_2D", "MAX_POOL_2D"):
         options |= _window(bound)
     if code == "TRANSPOSE_CONV":
         options |= {"StrideH": at.stride[0], "StrideW": at.stride[1]}

@@ -43,6 +43,10 @@ def draw_all(graph: Graph, run: str, random: np.random.Generator) -> dict[str, A
             drawn[bound.input(0).name] = np.clip(drawn[bound.input(0).name], -20, 20)
         if bound.kind == "broadcast_args":
             drawn |= _broadcast(bound, random)
+        if bound.kind == "rsqrt" and bound.input(0).quantization is not None:
+            # A negative number ends the run.
+            name = bound.input(0).name
+            drawn[name] = np.maximum(drawn[name], bound.input(0).zero_point)
     return drawn
 
 

@@ -94,6 +94,8 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
     inputs, multiplier = size(1, 11), 1
     if stem == "depthwise_conv_2d_one_input":
         inputs, multiplier = 1, size(1, 11)
+    if stem == "depthwise_conv_2d" and rng.random() < 0.3:
+        multiplier = size(2, 3)
     x = (1, size(1, 11), size(1, 11), inputs)
     window, strides = (size(1, 6), size(1, 6)), (size(1, 4), size(1, 4))
     if stem == "depthwise_conv_2d_3x3":

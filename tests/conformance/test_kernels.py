@@ -29,14 +29,15 @@ SEEDS = (1, 2)
 STREAM = range(32)
 
 
-def merged(kind: str) -> Graph:
-    """Returns one graph that holds every example of an operator, side by side."""
+def merged(kinds: str) -> Graph:
+    """Returns one graph that holds every example of the operators, side by side."""
     tensors = {}
     operators = []
     inputs: list[str] = []
     outputs: list[str] = []
     states: dict[str, Array] = {}
-    for number, example in enumerate(OPERATORS[kind].examples()):
+    examples = [example for kind in kinds.split("+") for example in OPERATORS[kind].examples()]
+    for number, example in enumerate(examples):
         rename = {name: f"e{number}.{name}" for name in example.graph.tensors}
         for name, tensor in example.graph.tensors.items():
             tensors[rename[name]] = replace(tensor, name=rename[name])
@@ -52,7 +53,7 @@ def merged(kind: str) -> Graph:
         inputs += [rename[n] for n in example.graph.inputs]
         outputs += [rename[n] for n in example.graph.outputs]
         states |= {rename[n]: values for n, values in example.graph.states.items()}
-    graph = Graph(kind, tensors, tuple(operators), tuple(inputs), tuple(outputs), states)
+    graph = Graph("examples", tensors, tuple(operators), tuple(inputs), tuple(outputs), states)
     graph.verify()
     return graph
 
@@ -70,7 +71,7 @@ def check(
     if libraries:
         target = replace(config.targets[0], libraries=libraries)
         config = replace(config, targets=(target,))
-    compiled = driver.compile_models((Source(graph, kind, b""),), board, config=config)
+    compiled = driver.compile_models((Source(graph, "examples", b""),), board, config=config)
     if libraries:
         selections = compiled.models[0].lowered.selections.values()
         assert {selection.library for selection in selections} <= set(libraries)
@@ -97,9 +98,24 @@ def check(
                 assert value.tobytes() == lowered.states[name].tobytes()
 
 
-ALL = OPERATORS.names()
-DSP = tuple(kind for kind in ALL if candidates(kind, "dsp"))
-MVE = tuple(kind for kind in ALL if candidates(kind, "mve"))
+def in_groups() -> list[str]:
+    """Operators of portable kernels alone, several to an image, and the others one by one."""
+    alone: list[str] = []
+    small: list[str] = []
+    for kind in OPERATORS.names():
+        fast = candidates(kind, "dsp") or candidates(kind, "mve")
+        states = any(example.graph.states for example in OPERATORS[kind].examples())
+        (alone if fast or states else small).append(kind)
+    return [
+        *alone,
+        *("+".join(small[i : i + IN_ONE_IMAGE]) for i in range(0, len(small), IN_ONE_IMAGE)),
+    ]
+
+
+IN_ONE_IMAGE = 6
+ALL = in_groups()
+DSP = tuple(kind for kind in OPERATORS.names() if candidates(kind, "dsp"))
+MVE = tuple(kind for kind in OPERATORS.names() if candidates(kind, "mve"))
 GCC, ZIG = TOOLCHAINS["arm_gcc"], TOOLCHAINS["zig"]
 
 

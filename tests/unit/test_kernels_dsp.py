@@ -230,7 +230,12 @@ IMAGE = (1, 3, 3, 4)
             depthwise((1, 33, 33, 1), (1, 33, 33, 1)),
             "a window of more than 32 rows and columns",
         ),
-        ("depthwise_conv_2d", depthwise(IMAGE, (1, 3, 3, 8)), "several outputs per channel"),
+        ("depthwise_conv_2d_3x3", depthwise(IMAGE, (1, 3, 3, 8)), "several outputs per channel"),
+        (
+            "depthwise_conv_2d",
+            depthwise((1, 20, 20, 1), (1, 20, 20, 1)),
+            "a window of more than 256 taps",
+        ),
         ("depthwise_conv_2d", depthwise((1, 5, 3, 4), (1, 3, 3, 4), dilation=(2, 1)), "dilation"),
         ("depthwise_conv_2d_one_input", depthwise(IMAGE, (1, 3, 3, 8)), "several input channels"),
         ("depthwise_conv_2d_one_input", depthwise((2, 3, 3, 1), (1, 3, 3, 2)), "batch of 2"),

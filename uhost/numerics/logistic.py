@@ -53,11 +53,14 @@ def logistic_table() -> NDArray[np.uint16]:
     """Returns the logistic of 0, 1/24, … 255/24 in units of 2^-16, for interpolation.
 
     Entries are raised by half of what a chord lies below the curve in its middle, which is
-    -f'' / 24² / 8: so the error of interpolation is the same at both ends and between.
+    -f'' / 24² / 8: so the error of interpolation is the same at both ends and between. TFLite's
+    last entry is 65535, which is one more.
     """
     real = 1.0 / (1.0 + np.exp(-np.arange(TABLE_SIZE) / _STEPS_PER_UNIT))
     curvature = real * (1.0 - real) * (1.0 - 2.0 * real) / _STEPS_PER_UNIT**2
-    return np.floor(65536.0 * (real - curvature / 16.0) + 0.5).astype(np.uint16)
+    table = np.floor(65536.0 * (real - curvature / 16.0) + 0.5)
+    table[-1] = 65535
+    return table.astype(np.uint16)
 
 
 def logistic_int16_factor(scale: float) -> tuple[int, int]:

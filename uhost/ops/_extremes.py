@@ -64,3 +64,12 @@ def extreme_examples(kind: str) -> Iterator[Example]:
                 zero_points=one[1],
                 output=output,
             )
+
+
+def extreme(rows: Array, which: Literal["max", "min"]) -> Array:
+    """Returns the largest or smallest of each row, as a running comparison finds it."""
+    best: Array = rows[..., 0]
+    for index in range(1, rows.shape[-1]):
+        other = rows[..., index]
+        best = np.where(best > other if which == "max" else best < other, best, other)
+    return best

@@ -83,5 +83,7 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"CAST": _import_tflite}},
     examples=_examples,
     is_copy=_is_copy,
+    folds_at_import=True,
+    is_channelwise=lambda bound: True,
     by_litert=lambda bound: not {bound.input(0).dtype, bound.output.dtype}.isdisjoint(_BEYOND_TFLM),
 )

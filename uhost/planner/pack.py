@@ -37,11 +37,28 @@ def lower_bound(blocks: Sequence[Block], overlaps: Sequence[Overlap] = ()) -> in
     )
 
 
+def _padded_bound(
+    blocks: Sequence[Block], alignment_bytes: int, overlaps: Sequence[Overlap]
+) -> int:
+    """Returns bytes below which no aligned arena lies: the blocks live at one step, padded.
+
+    One block may lie last and needs no padding. Steps where blocks may share bytes are left out.
+    """
+    shared = shared_bytes(blocks, overlaps)
+    bound = 0
+    for step in {step for block in blocks for step in (block.first, block.last)} - shared.keys():
+        live = [b.size_bytes for b in blocks if b.first <= step <= b.last]
+        paddings = [-size % alignment_bytes for size in live]
+        bound = max(bound, sum(live) + sum(paddings) - max(paddings))
+    return bound
+
+
 def pack(
     blocks: Sequence[Block], alignment_bytes: int, overlaps: Sequence[Overlap] = ()
 ) -> dict[str, int]:
     """Returns block name → offset, a multiple of `alignment_bytes`; repeatable."""
     bound = lower_bound(blocks, overlaps)
+    least = max(bound + alignment_bytes - 1, _padded_bound(blocks, alignment_bytes, overlaps))
     pairs: dict[tuple[str, str], tuple[Overlap, bool]] = {}
     for one in overlaps:
         pairs[one.written, one.read] = (one, True)
@@ -66,7 +83,7 @@ def pack(
             best = candidate
     random = Random(len(blocks))
     for _ in range(_SEARCH_ROUNDS):
-        if _extent(blocks, best) < bound + alignment_bytes or len(blocks) < 2:
+        if _extent(blocks, best) <= least or len(blocks) < 2:
             break
         order = list(best_order)
         source, target = random.sample(range(len(order)), 2)

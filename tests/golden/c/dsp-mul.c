@@ -222,7 +222,7 @@ enum int8_status int8_run(void *memory)
     }
 
     /* 0: MUL -> 1x3x5x7, output */
-    mul((const int8_t *)(arena + 0), (const int8_t *)(arena + 112), (int8_t *)(arena + 224));
+    mul((const int8_t *)(arena + 0), (const int8_t *)(arena + 224), (int8_t *)(arena + 112));
 
     return INT8_OK;
 }
@@ -236,7 +236,7 @@ enum int8_status int8_run_operator(void *memory, uint32_t index)
     }
     switch (index) {
     case 0: /* MUL */
-        mul((const int8_t *)(arena + 0), (const int8_t *)(arena + 112), (int8_t *)(arena + 224));
+        mul((const int8_t *)(arena + 0), (const int8_t *)(arena + 224), (int8_t *)(arena + 112));
         break;
     default:
         return INT8_BAD_OPERATOR;

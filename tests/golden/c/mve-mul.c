@@ -105,7 +105,7 @@ enum int8_status int8_run(void *memory)
     }
 
     /* 0: MUL -> 1x3x5x7, output */
-    mul((const int8_t *)(arena + 0), (const int8_t *)(arena + 112), (int8_t *)(arena + 224));
+    mul((const int8_t *)(arena + 0), (const int8_t *)(arena + 224), (int8_t *)(arena + 112));
 
     return INT8_OK;
 }
@@ -119,7 +119,7 @@ enum int8_status int8_run_operator(void *memory, uint32_t index)
     }
     switch (index) {
     case 0: /* MUL */
-        mul((const int8_t *)(arena + 0), (const int8_t *)(arena + 112), (int8_t *)(arena + 224));
+        mul((const int8_t *)(arena + 0), (const int8_t *)(arena + 224), (int8_t *)(arena + 112));
         break;
     default:
         return INT8_BAD_OPERATOR;

@@ -45,8 +45,8 @@ enum int32_equal_status int32_equal_run(void *memory)
     /* 0: BROADCAST_ARGS -> 3, output */
     broadcast_args(
         (const int32_t *)(arena + 0),
-        (const int32_t *)(arena + 16),
-        (int32_t *)(arena + 32));
+        (const int32_t *)(arena + 32),
+        (int32_t *)(arena + 16));
 
     return INT32_EQUAL_OK;
 }
@@ -62,8 +62,8 @@ enum int32_equal_status int32_equal_run_operator(void *memory, uint32_t index)
     case 0: /* BROADCAST_ARGS */
         broadcast_args(
             (const int32_t *)(arena + 0),
-            (const int32_t *)(arena + 16),
-            (int32_t *)(arena + 32));
+            (const int32_t *)(arena + 32),
+            (int32_t *)(arena + 16));
         break;
     default:
         return INT32_EQUAL_BAD_OPERATOR;

@@ -20,28 +20,28 @@
 
 /* ---- Arithmetic shared by the kernels ---------------------------------------------------- */
 
-/*
- * Returns exp(x) for x <= 0 within two units in the last place, without a mathematics library;
- * results below the smallest normal number are 0, NaN stays NaN.
- */
-static inline float uhost_exp_of_negative(float x)
+/* Returns exp(x) within two units in the last place, without a mathematics library. */
+static inline float uhost_exp(float x)
 {
     union {
         float value;
         uint32_t bits;
-    } power;
+    } first, second;
     int32_t exponent;
     float rest;
     float series;
 
-    if (x < -87.33654f) {
-        return 0.0f;
-    }
     if (x != x) {
         return x;
     }
+    if (x < -104.0f) {
+        return 0.0f;
+    }
+    if (x > 88.72284f) {
+        return __builtin_inff();
+    }
     /* x = exponent * ln 2 + rest with |rest| <= ln 2 / 2; ln 2 in two parts, the first exact. */
-    exponent = (int32_t)(x * 1.4426950f - 0.5f);
+    exponent = (int32_t)(x * 1.4426950f + (x < 0.0f ? -0.5f : 0.5f));
     rest = (x - (float)exponent * 0.69314575f) - (float)exponent * 1.4286068e-6f;
 
     /* The Taylor series to the seventh power. */
@@ -54,14 +54,10 @@ static inline float uhost_exp_of_negative(float x)
     series = series * rest + 1.0f;
     series = series * rest + 1.0f;
 
-    power.bits = (uint32_t)(exponent + 127) << 23;
-    return series * power.value;
-}
-
-/* Returns exp(x); see uhost_exp_of_negative. */
-static inline float uhost_exp(float x)
-{
-    return x > 0.0f ? 1.0f / uhost_exp_of_negative(-x) : uhost_exp_of_negative(x);
+    /* The power of two in two factors, as one may not be a number although the result is. */
+    first.bits = (uint32_t)(exponent / 2 + 127) << 23;
+    second.bits = (uint32_t)(exponent - exponent / 2 + 127) << 23;
+    return series * first.value * second.value;
 }
 
 /* Returns the active box of the highest score, the first of equal ones; -1 where none is. */
@@ -220,14 +216,14 @@ enum fast_status fast_run(void *memory)
 
     /* 0: DETECTION_POSTPROCESS -> 1x5x4, 1x5, 1x5, 1, boxes */
     detection_postprocess(
-        (const float *)(arena + 0),
-        (const float *)(arena + 448),
+        (const float *)(arena + 424),
+        (const float *)(arena + 744),
         detection_postprocess_input_2,
-        (float *)(arena + 368),
-        (float *)(arena + 344),
-        (float *)(arena + 320),
+        (float *)(arena + 1064),
+        (float *)(arena + 1144),
+        (float *)(arena + 1168),
         (float *)(arena + 1192),
-        (float *)(arena + 768));
+        (float *)(arena + 0));
 
     return FAST_OK;
 }
@@ -242,14 +238,14 @@ enum fast_status fast_run_operator(void *memory, uint32_t index)
     switch (index) {
     case 0: /* DETECTION_POSTPROCESS */
         detection_postprocess(
-            (const float *)(arena + 0),
-            (const float *)(arena + 448),
+            (const float *)(arena + 424),
+            (const float *)(arena + 744),
             detection_postprocess_input_2,
-            (float *)(arena + 368),
-            (float *)(arena + 344),
-            (float *)(arena + 320),
+            (float *)(arena + 1064),
+            (float *)(arena + 1144),
+            (float *)(arena + 1168),
             (float *)(arena + 1192),
-            (float *)(arena + 768));
+            (float *)(arena + 0));
         break;
     default:
         return FAST_BAD_OPERATOR;

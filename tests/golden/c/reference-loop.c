@@ -109,13 +109,13 @@ enum sum_status sum_run(void *memory)
 
     /* 0: LOOP -> 1, 3, last_0 */
     loop(
-        (const float *)(arena + 72),
-        (const float *)(arena + 0),
+        (const float *)(arena + 64),
+        (const float *)(arena + 32),
+        (float *)(arena + 72),
         (float *)(arena + 48),
-        (float *)(arena + 56),
         loop_condition_less_0_input_1,
         loop_body_add_0_input_1,
-        (uint8_t *)(arena + 16));
+        (uint8_t *)(arena + 0));
 
     return SUM_OK;
 }
@@ -130,13 +130,13 @@ enum sum_status sum_run_operator(void *memory, uint32_t index)
     switch (index) {
     case 0: /* LOOP */
         loop(
-            (const float *)(arena + 72),
-            (const float *)(arena + 0),
+            (const float *)(arena + 64),
+            (const float *)(arena + 32),
+            (float *)(arena + 72),
             (float *)(arena + 48),
-            (float *)(arena + 56),
             loop_condition_less_0_input_1,
             loop_body_add_0_input_1,
-            (uint8_t *)(arena + 16));
+            (uint8_t *)(arena + 0));
         break;
     default:
         return SUM_BAD_OPERATOR;

@@ -86,9 +86,9 @@ enum int8_status int8_run(void *memory)
     /* 0: SPLIT -> 2x2x3, 2x2x3, 2x2x3, output_0 */
     copy(
         (const int8_t *)(arena + 0),
-        (int8_t *)(arena + 72),
+        (int8_t *)(arena + 40),
         (int8_t *)(arena + 56),
-        (int8_t *)(arena + 40));
+        (int8_t *)(arena + 72));
 
     return INT8_OK;
 }
@@ -104,9 +104,9 @@ enum int8_status int8_run_operator(void *memory, uint32_t index)
     case 0: /* SPLIT */
         copy(
             (const int8_t *)(arena + 0),
-            (int8_t *)(arena + 72),
+            (int8_t *)(arena + 40),
             (int8_t *)(arena + 56),
-            (int8_t *)(arena + 40));
+            (int8_t *)(arena + 72));
         break;
     default:
         return INT8_BAD_OPERATOR;

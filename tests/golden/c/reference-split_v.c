@@ -85,10 +85,10 @@ enum int8_status int8_run(void *memory)
 
     /* 0: SPLIT_V -> 2x1x3, 2x3x3, 2x2x3, output_0 */
     copy(
-        (const int8_t *)(arena + 24),
-        (int8_t *)(arena + 0),
+        (const int8_t *)(arena + 0),
+        (int8_t *)(arena + 56),
         (int8_t *)(arena + 64),
-        (int8_t *)(arena + 8));
+        (int8_t *)(arena + 40));
 
     return INT8_OK;
 }
@@ -103,10 +103,10 @@ enum int8_status int8_run_operator(void *memory, uint32_t index)
     switch (index) {
     case 0: /* SPLIT_V */
         copy(
-            (const int8_t *)(arena + 24),
-            (int8_t *)(arena + 0),
+            (const int8_t *)(arena + 0),
+            (int8_t *)(arena + 56),
             (int8_t *)(arena + 64),
-            (int8_t *)(arena + 8));
+            (int8_t *)(arena + 40));
         break;
     default:
         return INT8_BAD_OPERATOR;

@@ -177,9 +177,10 @@ UHOST_DSP_INLINE void uhost_dsp_fill(uint32_t *line, uint32_t pitch, uint32_t wo
 }
 
 /*
- * 5x2 depthwise window over 5 lines of 5 elements, 6 channels. Of four channels
- * at a time, the lines of the window are kept as halfwords, in a ring. A channel's record: bias,
- * multiplier, addend, shift, and pairs of weights.
+ * 5x2 depthwise window over 5 lines of 5 elements, 6 channels. Of four
+ * channels at a time, the lines of the window are kept as halfwords, in a ring; the rows of weights
+ * are brought into the same order. A channel's record: bias, multiplier, addend, shift, and pairs of
+ * weights.
  */
 static void depthwise_conv_2d(const int8_t *input, const uint32_t *records, int8_t *output, uint32_t *window)
 {
@@ -208,19 +209,24 @@ static void depthwise_conv_2d(const int8_t *input, const uint32_t *records, int8
             }
             for (uint32_t channel = 0; channel < 4; channel++) {
                 const uint32_t *const record = records + (group + channel) * 9;
-                const int16_t *const lines = (const int16_t *)(window + channel * 15);
+                const int16_t *elements = (const int16_t *)(window + channel * 15);
+                uint32_t weights[5];
 
+                for (uint32_t row = 0; row < 5; row++) {
+                    const uint32_t *const source = record + 4 + (row < first ? row + 5 - first : row - first);
+
+                    weights[row] = source[0];
+                }
                 for (uint32_t i = 0; i < 4; i++) {
-                    const uint32_t *weights = record + 4;
-                    const int16_t *elements = lines + first * 6 + i * 1;
                     int32_t sum = (int32_t)record[0];
 
-                    for (uint32_t row = first; row < first + 5; row++) {
-                        sum = uhost_dsp_smlad(uhost_dsp_load(elements + 0), weights[0], sum);
-                        weights += 1;
-                        elements += row == 4 ? -24 : 6;
-                    }
+                    sum = uhost_dsp_smlad(uhost_dsp_load(elements), weights[0], sum);
+                    sum = uhost_dsp_smlad(uhost_dsp_load(elements + 6), weights[1], sum);
+                    sum = uhost_dsp_smlad(uhost_dsp_load(elements + 12), weights[2], sum);
+                    sum = uhost_dsp_smlad(uhost_dsp_load(elements + 18), weights[3], sum);
+                    sum = uhost_dsp_smlad(uhost_dsp_load(elements + 24), weights[4], sum);
                     outputs[i * 6 + channel] = uhost_dsp_requantize(sum, record + 1);
+                    elements += 1;
                 }
             }
             first = (first + 1) % 5;
@@ -254,19 +260,24 @@ static void depthwise_conv_2d(const int8_t *input, const uint32_t *records, int8
             }
             for (uint32_t channel = 0; channel < 2; channel++) {
                 const uint32_t *const record = records + (group + channel) * 9;
-                const int16_t *const lines = (const int16_t *)(window + channel * 15);
+                const int16_t *elements = (const int16_t *)(window + channel * 15);
+                uint32_t weights[5];
 
+                for (uint32_t row = 0; row < 5; row++) {
+                    const uint32_t *const source = record + 4 + (row < first ? row + 5 - first : row - first);
+
+                    weights[row] = source[0];
+                }
                 for (uint32_t i = 0; i < 4; i++) {
-                    const uint32_t *weights = record + 4;
-                    const int16_t *elements = lines + first * 6 + i * 1;
                     int32_t sum = (int32_t)record[0];
 
-                    for (uint32_t row = first; row < first + 5; row++) {
-                        sum = uhost_dsp_smlad(uhost_dsp_load(elements + 0), weights[0], sum);
-                        weights += 1;
-                        elements += row == 4 ? -24 : 6;
-                    }
+                    sum = uhost_dsp_smlad(uhost_dsp_load(elements), weights[0], sum);
+                    sum = uhost_dsp_smlad(uhost_dsp_load(elements + 6), weights[1], sum);
+                    sum = uhost_dsp_smlad(uhost_dsp_load(elements + 12), weights[2], sum);
+                    sum = uhost_dsp_smlad(uhost_dsp_load(elements + 18), weights[3], sum);
+                    sum = uhost_dsp_smlad(uhost_dsp_load(elements + 24), weights[4], sum);
                     outputs[i * 6 + channel] = uhost_dsp_requantize(sum, record + 1);
+                    elements += 1;
                 }
             }
             first = (first + 1) % 5;

@@ -33,13 +33,17 @@ class Lines:
             axis.stride == 1 and axis.output == axis.size for axis in (self.across, self.along)
         )
 
-    def row_steps(self, channels: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    def row_steps(
+        self, channels: int, multiplier: int = 1
+    ) -> tuple[tuple[int, int], tuple[int, int]]:
         """Returns the bytes from line to line and along a line, of input and of output."""
-        row, output_row = channels * self.along.size, channels * self.along.output
+        outputs = channels * multiplier
         if not self.are_columns:
-            return (row, channels), (output_row, channels)
-        row, output_row = channels * self.across.size, channels * self.across.output
-        return (channels, row), (channels, output_row)
+            return (
+                (channels * self.along.size, channels),
+                (outputs * self.along.output, outputs),
+            )
+        return (channels, channels * self.across.size), (outputs, outputs * self.across.output)
 
 
 def image_lines(bound: BoundOperator[DepthwiseConv2DAttributes]) -> list[Lines]:
@@ -49,12 +53,15 @@ def image_lines(bound: BoundOperator[DepthwiseConv2DAttributes]) -> list[Lines]:
     return sorted(ways, key=lambda lines: lines.across.output)
 
 
-def why_not_lines(bound: BoundOperator[DepthwiseConv2DAttributes]) -> str:
-    """Returns "" if the depthwise kernels can take the layer, or the reason."""
+def why_not_lines(bound: BoundOperator[DepthwiseConv2DAttributes], *, several: bool = False) -> str:
+    """Returns "" if the depthwise kernels can take the layer, or the reason.
+
+    `several`: also if it has several outputs per channel.
+    """
     reason = why_not_int8(bound)
     if reason:
         return reason
-    if bound.input(0).shape[3] != bound.output.shape[3]:
+    if not several and bound.input(0).shape[3] != bound.output.shape[3]:
         return "several outputs per channel"
     if bound.attributes.dilation != (1, 1):
         return "dilation"
@@ -94,18 +101,20 @@ def lines_call(
     another, or with `interleaved` their first words do, then their second words.
     """
     across, along = lines.across, lines.along
-    channels = bound.output.shape[3]
+    channels = bound.input(0).shape[3]
+    multiplier = bound.output.shape[3] // channels
     needed = needed_elements(along)
     # One element more than needed: windows are read in whole words.
     line_words = needed // 2 + 1
     plane_words = line_words * across.window
     window_words = plane_words * min(channels, 4)
-    input_steps, output_steps = lines.row_steps(channels)
+    input_steps, output_steps = lines.row_steps(channels, multiplier)
     lowest, highest = clamp_range(bound)
     clamped = (lowest, highest) != (-128, 127)
     printed: dict[str, Any] = {
         **(values or {}),
         "channels": channels,
+        "multiplier": multiplier,
         "lines": across.size,
         "length": min(along.size, needed - along.before),
         "outputs": (across.output, along.output),
@@ -138,5 +147,5 @@ def lines_call(
         scratch_bytes=4 * window_words,
         includes=("dsp", "dsp_lines", *(("dsp_clamp",) if clamped else ()), *includes),
         # Where no line is written before it lies in the ring.
-        overlaps=(in_place(),) if lines.keep_shape else (),
+        overlaps=(in_place(),) if lines.keep_shape and multiplier == 1 else (),
     )

@@ -24,7 +24,8 @@ def _clamped(call: KernelCall) -> tuple[Work, dict[str, int]]:
     if not call.values["clamped"]:
         return Work(), {}
     rows, columns = call.values["outputs"]
-    return clamping(rows * columns * call.values["channels"]), {"dsp_clamp": CLAMP_BYTES}
+    outputs = rows * columns * call.values["channels"] * call.values.get("multiplier", 1)
+    return clamping(outputs), {"dsp_clamp": CLAMP_BYTES}
 
 
 # 3x3 with a fused ReLU: strips of lines, split by one routine, multiplied by another.
@@ -196,18 +197,18 @@ def ring_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
     values = call.values
     rows, columns = values["window"]
     pairs = (columns + 1) // 2
-    row = Work(load=2, multiply=1) * pairs
-    one = Work(multiply=1, load=4, store=1, branch=1)
-    if values["outputs"][0] == 1 or values["stride"][0] % rows == 0:
-        # The window begins at the same place of the ring for every line: GCC knows which.
-        row += Work(alu=2, branch=1) if rows > 3 else Work()
-        one += Work(alu=3)
-    else:
-        row += Work(alu=9, branch=1)
-        one += Work(alu=12)
-    one += row * rows
-    line = one * values["outputs"][1] + Work(alu=12, load=4, branch=1)
+    # Few weights stay in registers over a line.
+    row = Work(load=1 if rows * pairs <= 4 else 2, multiply=1) * pairs
+    if not values["unrolled"]:
+        row += Work(alu=4, branch=1)
+    one = row * rows + Work(multiply=1, alu=6, load=2, store=1, branch=1)
+    line = one * values["outputs"][1] + Work(alu=8, load=4, branch=1)
+    # Where the window begins at the same place of the ring for every line, GCC copies none.
+    if values["outputs"][0] > 1 and values["stride"][0] % rows:
+        line += (Work(load=1, store=1) * pairs + Work(alu=4, branch=1)) * rows
+    line = line * values["multiplier"]
     work = _ring(call, line, Work(alu=14, multiply=1, load=4, store=2, branch=2))
     clamp, shared = _clamped(call)
-    code = _ring_bytes(call, 390 + 20 * pairs) + 16 * values["clamped"]
+    products = (8 if rows * pairs <= 4 else 10) * pairs * (rows if values["unrolled"] else 1)
+    code = _ring_bytes(call, 300 + 4 * pairs + products) + 16 * values["clamped"]
     return Cost(work + clamp, code, shared)

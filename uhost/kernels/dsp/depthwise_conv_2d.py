@@ -1,4 +1,4 @@
-"""DEPTHWISE_CONV_2D of any window and stride, one output per channel."""
+"""DEPTHWISE_CONV_2D of any window, stride and number of outputs per channel."""
 
 from __future__ import annotations
 
@@ -22,6 +22,12 @@ _WIDEST_WINDOW = 32
 """Elements of a window line; its taps are written out one by one."""
 
 
+_LARGEST_WINDOW = 256
+"""Taps of a window, which lie on the stack for a line of outputs."""
+
+_MOST_PAIRS_UNROLLED = 32
+
+
 def _lines(bound: BoundOperator[DepthwiseConv2DAttributes]) -> Lines | None:
     ways = image_lines(bound)
     return next((lines for lines in ways if lines.along.window <= _WIDEST_WINDOW), None)
@@ -40,14 +46,26 @@ def _records(channels: Channels, lines: Lines) -> NDArray[np.uint32]:
 def _supports(bound: BoundOperator[DepthwiseConv2DAttributes]) -> str:
     if _lines(bound) is None:
         return f"a window of more than {_WIDEST_WINDOW} rows and columns"
-    return why_not_lines(bound)
+    window = bound.input(1).shape[1] * bound.input(1).shape[2]
+    if window > _LARGEST_WINDOW:
+        return f"a window of more than {_LARGEST_WINDOW} taps"
+    return why_not_lines(bound, several=True)
 
 
 def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
     lines = _lines(bound)
     assert lines is not None
     records = Constant("records", _records(fold(bound), lines))
-    return lines_call("depthwise_conv_2d", bound, lines, records, interleaved=False, includes=())
+    pairs = (lines.along.window + 1) // 2
+    return lines_call(
+        "depthwise_conv_2d",
+        bound,
+        lines,
+        records,
+        interleaved=False,
+        includes=(),
+        values={"unrolled": lines.across.window * pairs <= _MOST_PAIRS_UNROLLED},
+    )
 
 
 KERNEL = Kernel("depthwise_conv_2d", _supports, _lower, features=("dsp",), cost=ring_cost)

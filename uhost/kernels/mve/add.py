@@ -10,6 +10,7 @@ from uhost.ir.graph import BoundOperator
 from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Kernel, KernelCall, Parameter
 from uhost.kernels._linear import Linear, linear_form
+from uhost.kernels._overlap import by_element
 from uhost.kernels.mve._rows import rows_call, rows_of, rows_work, scaling_work
 from uhost.ops.add import INPUT_LEFT_SHIFT, AddAttributes, add_scaling
 from uhost.targets._work import Work
@@ -50,6 +51,7 @@ def _linear_call(bound: BoundOperator[AddAttributes], form: Linear) -> KernelCal
             Parameter("output", "int8_t *", "output"),
         ),
         includes=("mve",),
+        overlaps=(by_element(bound, 0), by_element(bound, 1)),
     )
 
 

@@ -36,7 +36,7 @@ def _lower(bound: BoundOperator[DetectionAttributes]) -> KernelCall:
         ),
         # Corners of every box, the score by which it competes, whether it still does.
         scratch_bytes=(4 + 1) * 4 * count + count,
-        includes=("float_exp", "rival_boxes"),
+        includes=("float_exp_any", "rival_boxes"),
     )
 
 

@@ -229,7 +229,7 @@ def _lower_float(lstm: Lstm) -> KernelCall:
         "has_projection_bias": bias is not None,
     }
     size_bytes = 4 * lstm.cells * (len(lstm.gates) + 1)
-    includes = ("float_exp", "float_gate", *(("float_norm",) if has_norm else ()))
+    includes = ("float_exp", "float_gate", "float_tanh", *(("float_norm",) if has_norm else ()))
     return _call(lstm, "lstm_float32", values, constants, "float", size_bytes, includes)
 
 

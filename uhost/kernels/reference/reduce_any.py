@@ -1,0 +1,17 @@
+"""REDUCE_ANY in portable C."""
+
+from __future__ import annotations
+
+from uhost.ir.graph import BoundOperator
+from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._parameters import takes_anything
+from uhost.kernels.reference._reduce import Fold, lower_fold
+from uhost.ops._reduce import ReduceAttributes
+
+
+def _lower(bound: BoundOperator[ReduceAttributes]) -> KernelCall:
+    fold = Fold("bool", "false", "made = made || @;", "made")
+    return lower_fold(bound, bound.attributes.axes, fold)
+
+
+KERNEL = Kernel("reduce_any", takes_anything, _lower)

@@ -1,0 +1,17 @@
+"""REDUCE_MIN in portable C."""
+
+from __future__ import annotations
+
+from uhost.ir.graph import BoundOperator
+from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._parameters import takes_anything
+from uhost.kernels.reference._reduce import Fold, lower_fold
+from uhost.ops._reduce import ReduceAttributes
+
+
+def _lower(bound: BoundOperator[ReduceAttributes]) -> KernelCall:
+    fold = Fold(bound.output.dtype.c_type, "@", "made = made < @ ? made : @;", "made")
+    return lower_fold(bound, bound.attributes.axes, fold)
+
+
+KERNEL = Kernel("reduce_min", takes_anything, _lower)

@@ -1,0 +1,7 @@
+"""ROUND in portable C."""
+
+from __future__ import annotations
+
+from uhost.kernels.reference._float_functions import float_kernel
+
+KERNEL = float_kernel("round", "uhost_round(x)", "float_round")

@@ -1,0 +1,7 @@
+"""SQRT in portable C."""
+
+from __future__ import annotations
+
+from uhost.kernels.reference._float_functions import float_kernel
+
+KERNEL = float_kernel("sqrt", "uhost_sqrt(x)", "float_sqrt")

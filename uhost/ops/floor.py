@@ -1,0 +1,9 @@
+"""Every element rounded down."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from uhost.ops._float_functions import float_function
+
+OPERATOR = float_function("floor", np.floor)
