@@ -9,6 +9,7 @@ import numpy as np
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import (
     constant_parameter,
     input_parameter,
@@ -48,4 +49,6 @@ def _lower(bound: BoundOperator[ConcatenationAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel(operator="concatenation", supports=_supports, lower=_lower)
+KERNEL = Kernel(
+    operator="concatenation", supports=_supports, lower=_lower, cost=stated_cost, is_fallback=True
+)

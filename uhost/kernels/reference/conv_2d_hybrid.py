@@ -8,6 +8,7 @@ from typing import Any
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
 from uhost.kernels._quantize import channel_weights
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._layer import float_values
 from uhost.kernels.reference._parameters import (
     constant_parameter,
@@ -67,4 +68,4 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel("conv_2d", _supports, _lower)
+KERNEL = Kernel("conv_2d", _supports, _lower, cost=stated_cost, is_fallback=True)
