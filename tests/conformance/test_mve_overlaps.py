@@ -22,6 +22,7 @@ from uhost.kernels._overlap import Overlap
 
 COUNT, FULL_COUNT = 12, 60
 
+
 def placed(case: Case, stated: Overlap, closer: int) -> Case:
     """Returns the case with its input so many bytes beyond the limit, anywhere without one."""
     assert stated.most is None

@@ -45,7 +45,7 @@ def _ends(channels: int, group: int) -> NDArray[np.int64]:
 
 
 def moved(steps: Steps, reads: NDArray[Any], writes: NDArray[Any]) -> Steps:
-    """Returns the steps over and over, the input moved by each of `reads`, the output by `writes`."""
+    """Returns the steps over and over, each time by `reads` and `writes` further on."""
     return (
         (np.asarray(reads)[:, None] + steps[0]).reshape(-1),
         (np.asarray(writes)[:, None] + steps[1]).reshape(-1),
