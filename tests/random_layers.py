@@ -114,6 +114,14 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
     window, strides = (size(1, 6), size(1, 6)), (size(1, 4), size(1, 4))
     if stem == "depthwise_conv_2d_3x3":
         window, strides = (3, 3), (size(1, 2), size(1, 3))
+    if stem == "depthwise_conv_2d_strips":
+        window, strides, inputs = (size(1, 9), size(1, 9)), (size(1, 2), size(1, 3)), size(4, 11)
+        longest = 40 if rng.random() < 0.2 else 13
+        x = (1, size(1, longest), size(1, longest), inputs)
+        if rng.random() < 0.5:
+            activation = Activation.RELU
+            style = replace(style, output_zero_point=-128, weight_zero_point=0)
+            plain, unsigned = replace(plain, activation=activation, unsigned=False), False
     if stem.startswith("depthwise_conv_2d_3x3_rectified"):
         window, strides, inputs = (3, 3), (size(1, 2), size(1, 3)), size(4, 11)
         longest = 60 if rng.random() < 0.2 else 13
