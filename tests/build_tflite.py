@@ -374,6 +374,7 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
         operands = [("axes", np.array(at.axes, np.int32))]
     elif code == "FULLY_CONNECTED":
         options["KeepNumDims"] = at.keep_dims
+        options["AsymmetricQuantizeInputs"] = at.asymmetric
     elif code == "SVDF":
         options["Rank"] = at.rank
     elif code in ("UNIDIRECTIONAL_SEQUENCE_LSTM", "BIDIRECTIONAL_SEQUENCE_LSTM"):
