@@ -168,6 +168,8 @@ def fallback(key: str) -> str:
         "passes.time": False,
         "run.verify": False,
         "run.quantize_input": False,
+        "verify.quantize_input": False,
+        "bench.quantize_input": False,
         "run.reset_each": False,
         "verify.reset_each": False,
         "pools.POOL.size_bytes": "the region's",

@@ -12,7 +12,9 @@ from click.testing import CliRunner
 from PIL import Image
 
 from uhost import driver
+from uhost.cli.bench import COMMAND as BENCH
 from uhost.cli.run import COMMAND
+from uhost.cli.verify import COMMAND as VERIFY
 from uhost.ir.tensor import Array
 from uhost.runtime.device import cpu
 
@@ -112,6 +114,26 @@ def test_an_image_is_what_the_array_of_its_pixels_is(shared_models: Path, tmp_pa
     assert [one["score"] for one in real["classes"][0]] == [
         one["score"] for one in found["classes"][0]
     ]
+
+
+def test_golden_inputs_may_be_floats(shared_models: Path, tmp_path: Path) -> None:
+    golden = arrays(shared_models / "tflm_micro_speech_int8.golden.npz")
+    scale = 0.10171568393707275
+    real = ((golden["s0_in_0"].astype(np.float64) + 128) * scale).astype(np.float32)
+    content = (shared_models / "tflm_micro_speech_int8.tflite").read_bytes()
+    model = tmp_path / "speech.tflite"
+    model.write_bytes(content)
+    given: dict[str, Any] = {"s0_in_0": real, "s0_out_0": golden["s0_out_0"]}
+    np.savez(tmp_path / "speech.golden.npz", **given)
+    for verb, arguments in (
+        (VERIFY, ["--golden", str(tmp_path / "speech.golden.npz")]),
+        (BENCH, []),
+    ):
+        asked = [str(model), "--board", "host", *arguments]
+        made = CliRunner().invoke(verb, asked)
+        assert "give --quantize-input to quantise it" in getattr(made.exception, "fix", "")
+        made = CliRunner().invoke(verb, [*asked, "--quantize-input", "--json"])
+        assert json.loads(made.stdout)["results"][0]["exact"] is True
 
 
 def test_test_images_of_signed_bytes_are_read_as_such(shared_models: Path, tmp_path: Path) -> None:

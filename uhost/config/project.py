@@ -184,6 +184,13 @@ class VerifySection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ]
         | UnsetType
     ) = UNSET
+    quantize_input: (
+        Annotated[
+            bool,
+            Meta(description="Quantise floats of the golden inputs as the model's input is."),
+        ]
+        | UnsetType
+    ) = UNSET
     reset_each: (
         Annotated[bool, Meta(description="Reset the model's state before every sample.")]
         | UnsetType
@@ -196,6 +203,13 @@ class BenchSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     on: Annotated[str, Meta(description="The runner.")] | UnsetType = UNSET
     samples: (
         Annotated[int, Meta(ge=1, description="At most so many golden samples are run.")]
+        | UnsetType
+    ) = UNSET
+    quantize_input: (
+        Annotated[
+            bool,
+            Meta(description="Quantise floats of the golden inputs as the model's input is."),
+        ]
         | UnsetType
     ) = UNSET
 

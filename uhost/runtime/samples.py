@@ -81,12 +81,12 @@ def relabelled(samples: Samples, classes: Sequence[str]) -> Samples:
     return Samples(tuple(items), tuple(classes))
 
 
-def read_golden(path: Path, graph: Graph) -> Samples:
+def read_golden(path: Path, graph: Graph, quantize: bool = False) -> Samples:
     """Returns the samples of a file that says of each what the model is to make of it.
 
     Raises `ConfigError` as `read_samples` does, and where a sample has no expected output.
     """
-    samples = read_samples(path, graph)
+    samples = read_samples(path, graph, quantize)
     without = [number for number, item in enumerate(samples.items) if not item.expected]
     if len(without) == len(samples.items):
         raise ConfigError(
@@ -178,8 +178,7 @@ def _from_array(array: Array, path: Path, graph: Graph, quantize: bool) -> Sampl
     tensor = only_input(graph, path)
     if quantize:
         array = _quantized(array, tensor, path)
-    several = tensor.elements and array.size and array.size % tensor.elements == 0
-    if several and array.dtype == tensor.dtype.numpy:
+    if _whole(array, tensor) and array.dtype == tensor.dtype.numpy:
         parts = array.reshape(-1, tensor.elements)
         return Samples(tuple(Sample({0: _fit(p, tensor, path, tensor.name)}) for p in parts))
     return Samples((Sample({0: _feed(array, tensor, path, tensor.name, quantize)}),))
@@ -216,13 +215,18 @@ def _feed(array: Array | None, tensor: Tensor, path: Path, key: str, quantize: b
     if array is not None and array.dtype.kind == "f" and tensor.quantization is not None:
         if quantize:
             array = _quantized(array, tensor, path)
-        elif array.size == tensor.elements and tensor.dtype.numpy.kind in "iu":
+        elif _whole(array, tensor) and tensor.dtype.numpy.kind in "iu":
             raise ConfigError(
                 f"the input '{tensor.name}' is {tensor.dtype}, the file has {array.dtype}",
                 where=f"{path}{': ' + key if key else ''}",
                 fix=f"give --quantize-input to quantise it, {quantization_text(tensor)}",
             )
     return _fit(array, tensor, path, key)
+
+
+def _whole(array: Array, tensor: Tensor) -> bool:
+    """True if an array has as many values as one sample or several."""
+    return bool(array.size and tensor.elements) and array.size % tensor.elements == 0
 
 
 def _quantized(array: Array, tensor: Tensor, path: Path) -> Array:
