@@ -238,6 +238,8 @@ IMAGE = (1, 3, 3, 4)
             depthwise(IMAGE, (1, 3, 3, 4)),
             "no requantisation in two instructions",
         ),
+        ("conv_2d_grouped", conv((1, 4, 4, 8), (4, 3, 3, 8)), "a single group"),
+        ("conv_2d_grouped", conv((2, 4, 4, 8), (4, 3, 3, 4)), "batch of 2"),
         (
             "depthwise_conv_2d_strips",
             depthwise((1, 5, 5, 3), (1, 5, 5, 3)),
