@@ -32,6 +32,7 @@ LAYERS: dict[str, Layer] = {
     "depthwise_conv_2d": depthwise((1, 5, 5, 6), (1, 5, 2, 6)),
     "depthwise_conv_2d_3x3": depthwise((1, 5, 5, 6), (1, 3, 3, 6), padding=SAME),
     "depthwise_conv_2d_3x3_rectified": depthwise((1, 5, 5, 6), (1, 3, 3, 6), padding=SAME, **RELU),
+    "depthwise_conv_2d_int16": depthwise((1, 4, 5, 5), (1, 3, 3, 5), padding=SAME, style=INT16),
     "depthwise_conv_2d_strips": depthwise(
         (1, 6, 9, 6), (1, 5, 5, 6), padding=Padding2D(2, 2, 2, 2), **RELU
     ),
