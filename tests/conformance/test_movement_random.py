@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ai_edge_litert.interpreter import Interpreter, OpResolverType
+from interpreters import litert, tflm
 from oracle_inputs import draw_all
 from random_movement import CASES, random_file
 from side_by_side import side_by_side
@@ -16,7 +16,6 @@ from uhost import driver
 from uhost.config.board import load_board
 from uhost.frontends.tflite import FRONTEND
 from uhost.ir.dtype import DType
-from uhost.ir.tensor import Array
 from uhost.ops._op import OPERATORS, Example, evaluate
 from uhost.runtime.compiled import Built, Source
 from uhost.runtime.device import device
@@ -24,30 +23,9 @@ from uhost.runtime.module import start
 from uhost.runtime.samples import random_sample
 from uhost.toolchain.host_cc import HostCc
 
-runtime = pytest.importorskip("tflite_micro", reason="no wheel for this platform").runtime
+pytest.importorskip("tflite_micro", reason="no wheel for this platform")
 
 SAMPLE, FULL = 3, 40
-
-
-def litert(content: bytes, inputs: list[Array]) -> list[Array]:
-    interpreter = Interpreter(
-        model_content=content,
-        experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
-        num_threads=1,
-    )
-    interpreter.allocate_tensors()
-    for detail, array in zip(interpreter.get_input_details(), inputs, strict=True):
-        interpreter.set_tensor(detail["index"], array)
-    interpreter.invoke()
-    return [interpreter.get_tensor(d["index"]) for d in interpreter.get_output_details()]
-
-
-def tflm(content: bytes, inputs: list[Array], count: int) -> list[Array]:
-    interpreter = runtime.Interpreter.from_bytes(content, arena_size=1 << 18)
-    for index, array in enumerate(inputs):
-        interpreter.set_input(array, index)
-    interpreter.invoke()
-    return [interpreter.get_output(index) for index in range(count)]
 
 
 def check(code: str, numbers: range) -> None:

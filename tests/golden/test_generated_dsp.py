@@ -25,6 +25,7 @@ TILED = conv((1, 4, 4, 16), (4, 3, 3, 16), padding=SAME, **RELU)
 LAYERS: dict[str, Layer] = {
     "conv_2d": conv((1, 5, 6, 8), (6, 3, 3, 8), padding=SAME, **RELU),
     "conv_2d_gathered": conv((1, 5, 5, 3), (6, 3, 3, 3), padding=SAME, **RELU),
+    "conv_2d_grouped": conv((1, 4, 5, 16), (12, 3, 3, 8), padding=SAME),
     "conv_2d_int16": conv((1, 4, 4, 3), (6, 3, 3, 3), padding=SAME, style=INT16),
     "conv_2d_pointwise": conv((1, 3, 3, 24), (6, 1, 1, 24)),
     "conv_2d_pointwise_pipelined": conv((1, 3, 3, 24), (6, 1, 1, 24)),
@@ -36,6 +37,9 @@ LAYERS: dict[str, Layer] = {
     "depthwise_conv_2d_3x3_rectified": depthwise((1, 5, 5, 6), (1, 3, 3, 6), padding=SAME, **RELU),
     "fully_connected_pipelined": layer(
         "fully_connected", VECTOR, (1, 21), (8, 21), LayerStyle(output_zero_point=-128)
+    ),
+    "depthwise_conv_2d_strips": depthwise(
+        (1, 6, 9, 6), (1, 5, 5, 6), padding=Padding2D(2, 2, 2, 2), **RELU
     ),
     "fully_connected_uniform": layer(
         "fully_connected", VECTOR, (1, 21), (6, 21), LayerStyle(per_channel=False)

@@ -68,5 +68,6 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"HARD_SWISH": import_plain(1)}},
     examples=_examples,
+    takes_uint8=True,
     is_channelwise=lambda bound: True,
 )

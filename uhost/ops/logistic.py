@@ -95,6 +95,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"LOGISTIC": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
     interval=elementwise(_reference),
     is_channelwise=lambda bound: True,
 )

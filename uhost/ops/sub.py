@@ -96,6 +96,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"SUB": import_activation("SubOptions", SubAttributes)}},
     examples=_examples,
+    takes_uint8=True,
     folds_at_import=True,
     is_channelwise=lambda bound: bound.input(0).shape == bound.input(1).shape,
     by_litert=reads(DType.INT64),

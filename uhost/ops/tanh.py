@@ -84,6 +84,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"TANH": import_plain(1)}},
     examples=_examples,
+    takes_uint8=True,
     interval=elementwise(_reference),
     is_channelwise=lambda bound: True,
 )

@@ -1,4 +1,4 @@
-"""CONV_2D with a 1x1 window and no stride, ordered for cores that issue two instructions a cycle."""
+"""CONV_2D with a 1x1 window, ordered for cores that issue two instructions a cycle."""
 
 from __future__ import annotations
 
