@@ -378,7 +378,7 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
         options["KeepNumDims"] = at.keep_dims
         options["AsymmetricQuantizeInputs"] = at.asymmetric
     elif code == "SVDF":
-        options["Rank"] = at.rank
+        options |= {"Rank": at.rank, "AsymmetricQuantizeInputs": at.asymmetric}
     elif code in ("UNIDIRECTIONAL_SEQUENCE_LSTM", "BIDIRECTIONAL_SEQUENCE_LSTM"):
         options |= {"MergeOutputs": at.merge_outputs} if code.startswith("BI") else {}
         options |= {"CellClip": at.cell_clip, "ProjClip": at.projection_clip}

@@ -68,6 +68,8 @@ def oracle_of(example: Example) -> type[Litert] | type[Tflm]:
     if example.graph.operators[0].kind == "bidirectional_sequence_lstm":
         return Litert  # TFLite Micro has none
     attributes = example.graph.operators[0].attributes
+    if "hybrid" in example.tags:
+        return Litert  # TFLite Micro refuses float32 with int8 weights
     if getattr(attributes, "arithmetic", "tflm") == "litert":
         return Litert
     parts = {"peephole", "norm", "projection", "coupled"}
