@@ -38,6 +38,7 @@ LAYERS: dict[str, Layer] = {
     "fully_connected_pipelined": layer(
         "fully_connected", VECTOR, (1, 21), (8, 21), LayerStyle(output_zero_point=-128)
     ),
+    "depthwise_conv_2d_int16": depthwise((1, 4, 5, 5), (1, 3, 3, 5), padding=SAME, style=INT16),
     "depthwise_conv_2d_strips": depthwise(
         (1, 6, 9, 6), (1, 5, 5, 6), padding=Padding2D(2, 2, 2, 2), **RELU
     ),

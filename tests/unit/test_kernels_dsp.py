@@ -263,6 +263,17 @@ IMAGE = (1, 3, 3, 4)
             depthwise(IMAGE, (1, 3, 3, 4)),
             "no requantisation in two instructions",
         ),
+        ("depthwise_conv_2d_int16", depthwise(IMAGE, (1, 3, 3, 4)), "int8 input"),
+        (
+            "depthwise_conv_2d_int16",
+            depthwise(IMAGE, (1, 3, 3, 8), style=INT16),
+            "several outputs per channel",
+        ),
+        (
+            "depthwise_conv_2d_int16",
+            depthwise((2, 3, 3, 4), (1, 3, 3, 4), style=INT16),
+            "batch of 2",
+        ),
         ("conv_2d_grouped", conv((1, 4, 4, 8), (4, 3, 3, 8)), "a single group"),
         ("conv_2d_grouped", conv((2, 4, 4, 8), (4, 3, 3, 4)), "batch of 2"),
         (
