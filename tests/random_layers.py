@@ -51,6 +51,7 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
     if unsigned:
         style = replace(style, weight_zero_point=int(rng.choice([-128, 127, size(-40, 40)])))
     name = f"{stem}_{number}"
+    stem = stem.removesuffix("_pipelined")
     if stem.endswith("_int16"):
         stem = stem.removesuffix("_int16")
         bias = DType.INT32 if rng.random() < 0.3 else DType.INT64
@@ -117,6 +118,12 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
     inputs, multiplier = size(1, 11), 1
     if stem == "depthwise_conv_2d_one_input":
         inputs, multiplier = 1, size(1, 11)
+    if name.startswith("depthwise_conv_2d_int16"):
+        x, window = (1, size(1, 9), size(1, 9), inputs), (size(1, 6), size(1, 6))
+        strides = (size(1, 3), size(1, 3))
+        dilation = (size(1, 3), size(1, 3)) if rng.random() < 0.3 else (1, 1)
+        wider = DepthwiseConv2DAttributes(strides, dilation, Padding2D(*pads), activation)
+        return layer("depthwise_conv_2d", wider, x, (1, *window, inputs), style, name)
     if stem == "depthwise_conv_2d" and rng.random() < 0.3:
         multiplier = size(2, 3)
     x = (1, size(1, 11), size(1, 11), inputs)
