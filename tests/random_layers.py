@@ -51,6 +51,7 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
     if unsigned:
         style = replace(style, weight_zero_point=int(rng.choice([-128, 127, size(-40, 40)])))
     name = f"{stem}_{number}"
+    stem = stem.removesuffix("_pipelined")
     if stem.endswith("_int16"):
         stem = stem.removesuffix("_int16")
         bias = DType.INT32 if rng.random() < 0.3 else DType.INT64
