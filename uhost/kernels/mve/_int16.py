@@ -57,9 +57,9 @@ def int16_call(bound: BoundOperator[Any], rows: Axis, columns: Axis) -> KernelCa
     depth = taps // (rows.window * columns.window)
     factors, bias = conv_requantization(bound), channel_bias(bound)
     wide = is_wide(bound)
-    multipliers, shifts = factors.multipliers, factors.shifts
+    multipliers, shifts = factors.multipliers.astype(np.int64), factors.shifts
     if wide:
-        multipliers, shifts = cut_multiplier(multipliers), 15 - shifts
+        multipliers, shifts = cut_multiplier(factors.multipliers), 15 - shifts
     lowest, highest = activation_range(bound.attributes.activation.bounds, bound.output)
     padded = any(a.starts_outside or a.ends_outside for a in (rows, columns))
     # One row of taps lies in the image as it does in a column.
