@@ -255,7 +255,9 @@ class Project(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[
             Optimize,
             Meta(
-                description="What kernels are chosen for. speed: fewest cycles; size: least "
+                description="What kernels are chosen for. speed: fewest cycles, whatever the order "
+                "of instructions; cycles: fewest cycles of the core's model, which rewards an "
+                "order made for the core, at the price of more instructions; size: least "
                 "flash; balanced: more flash where it saves a greater share of cycles; ram: the "
                 "smallest arena for at most 1.2 times the cycles of speed."
             ),
