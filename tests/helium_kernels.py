@@ -1,7 +1,8 @@
 """Kernel calls compiled by themselves for a Cortex-M55 and run in QEMU, with guarded buffers.
 
 Every call runs twice. First its buffers lie between noise that must survive. Then its input
-lies at the very end of a memory, behind which reading faults.
+lies at the very end of a memory, behind which reading faults. A call whose input shares bytes
+with its output runs once.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,11 +124,16 @@ __attribute__((section(".vectors"), used)) static const struct vectors vectors =
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A call, its inputs and the bytes of its output."""
+    """A call, its inputs and the bytes of its output.
+
+    `displaced` is an input that shares bytes with the output: its index, and how many bytes it
+    begins behind the output.
+    """
 
     call: KernelCall
-    inputs: tuple[NDArray[np.int8], ...]
+    inputs: tuple[NDArray[Any], ...]
     output_bytes: int
+    displaced: tuple[int, int] | None = None
 
 
 def run_all(cases: Sequence[Case], compiler: str, folder: Path) -> list[NDArray[np.int8]]:
@@ -158,16 +165,29 @@ def run_all(cases: Sequence[Case], compiler: str, folder: Path) -> list[NDArray[
             signature = f"__attribute__((noinline)) static void {name}({parameters})"
             values = {"name": name, "signature": signature, "p": dict(call.values)}
             functions.append(render(f"kernels/{call.library}/{call.template}.c.j2", values))
-        # Tensors may have any alignment; scratch is aligned to 8 bytes, constants to 4.
+        # Tensors may have any alignment of their elements; scratch is aligned to 8 bytes,
+        # constants to 4 or 8.
+        width = case.inputs[0].itemsize
         places = {
-            ("input", i): place(x.nbytes, number % 8, x.tobytes())
+            ("input", i): place(x.nbytes, number % 8 * width, x.tobytes())
             for i, x in enumerate(case.inputs)
         }
-        output = places["output", 0] = place(case.output_bytes, number % 5)
+        if case.displaced is None:
+            output = place(case.output_bytes, number % 5 * width)
+        else:
+            shared, behind = case.displaced
+            before = max(-behind, 0)
+            together = before + max(case.output_bytes, behind + case.inputs[shared].nbytes)
+            output = place(together, number % 5 * width) + before
+            content = case.inputs[shared].tobytes()
+            places["input", shared] = output + behind
+            noise[output + behind :][: len(content)] = np.frombuffer(content, np.uint8)
+        places["output", 0] = output
         scratch = places["scratch", 0] = place(call.scratch_bytes, 0)
         for index, constant in enumerate(call.constants):
             content = constant.values.tobytes()
-            places["constant", index] = place(len(content), 4, content)
+            offset = 8 if constant.alignment == 8 else 4
+            places["constant", index] = place(len(content), offset, content)
         outputs.append(slice(output, output + case.output_bytes))
         free[outputs[-1]] = True
         free[scratch : scratch + call.scratch_bytes] = True
@@ -176,11 +196,13 @@ def run_all(cases: Sequence[Case], compiler: str, folder: Path) -> list[NDArray[
             f"({p.ctype})(RAM + {start})" for p, start in zip(call.parameters, starts, strict=True)
         ]
         calls.append(f"    {name}({', '.join(arguments)});")
+        if case.displaced is not None:
+            continue
         size = case.inputs[0].nbytes
         index = [p.source for p in call.parameters].index("input")
         start = f"(uint8_t *)({_END:#x}u - {size}u)"
         again.append(f"    (void)memcpy({start}, (void *)(RAM + {starts[index]}), {size}u);")
-        arguments[index] = f"(const int8_t *){start}"
+        arguments[index] = f"({call.parameters[index].ctype}){start}"
         again.append(f"    {name}({', '.join(arguments)});")
     main = _MAIN % {
         "calls": "\n".join(calls),
@@ -195,6 +217,8 @@ def run_all(cases: Sequence[Case], compiler: str, folder: Path) -> list[NDArray[
     assert touched.size == 0, f"wrote outside output and scratch, at {touched[:8]}"
     results = [first[where].view(np.int8) for where in outputs]
     for number, part in enumerate(outputs):
+        if cases[number].displaced is not None:
+            continue
         assert np.array_equal(second[part].view(np.int8), results[number]), number
     return results
 

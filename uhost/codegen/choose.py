@@ -148,7 +148,14 @@ class Kernels:
         self._graphs = graphs
         self._views = [view_operators(graph) for graph in graphs]
         self._offers: list[dict[str, Offer]] = [
-            offers(graph, config.targets, views, forced.get(graph.name, {}), self._routine)
+            offers(
+                graph,
+                config.targets,
+                views,
+                forced.get(graph.name, {}),
+                self._routine,
+                ordered=config.optimize == "cycles",
+            )
             for graph, views in zip(graphs, self._views, strict=True)
         ]
         in_ram = not config.executor.link_params and config.executor.params_placement == "ram"

@@ -83,6 +83,12 @@ def fill(size_bytes: int) -> Work:
     return -(-size_bytes // 16) * turn + Work(vector_alu=1, branch=1, alu=3)
 
 
+def copy_row(size_bytes: int) -> Work:
+    """Returns one `uhost_mve_copy`, inline."""
+    turn = Work(vector_load=1, vector_store=1, branch=1)
+    return -(-size_bytes // 16) * turn + Work(branch=1)
+
+
 def copy_pixels(pixels: int, depth: int) -> Work:
     """Returns one call of `uhost_mve_copy_pixels`."""
     if depth <= 16:
@@ -107,6 +113,12 @@ def split_channels(pixels: int) -> Work:
     if pixels % 2:
         total += Work(vector_alu=1, vector_load=1, vector_store=1)
     return total + Work(alu=3, load=1, load_many=2, store_many=1, words=14)
+
+
+def drop_rows(size_bytes: int) -> Work:
+    """Returns one call of `uhost_mve_drop_rows`."""
+    turn = Work(vector_load=1, vector_alu=1, vector_store=1, branch=1)
+    return -(-size_bytes // 16) * turn + Work(vector_alu=1, branch=2, alu=2, load_many=1, words=2)
 
 
 def adds(value: int) -> int:

@@ -219,17 +219,6 @@ def _nearest(_: BoundOperator[Any], call: KernelCall) -> Cost:
     return Cost((run_work(values["run_bytes"]) + Work(load=1, alu=3) + TURN) * pixels + ENTER, 62)
 
 
-def _parts(_: BoundOperator[Any], call: KernelCall) -> Cost:
-    """Returns inputs that are rescaled by tables while they are joined."""
-    values = call.values
-    work, code_bytes = ENTER, 12
-    for _, size, table in values["parts"]:
-        each = (Work(load=2 if table else 1, store=1) + TURN) * size
-        work += (each + Work(alu=4, branch=1)) * values["blocks"]
-        code_bytes += 26
-    return Cost(work, code_bytes)
-
-
 def _svdf(_: BoundOperator[Any], call: KernelCall) -> Cost:
     """Returns a filter after another: its feature, its memory that moves up, its output."""
     values = call.values
@@ -298,7 +287,6 @@ _KINDS: dict[str, CostOf] = {
     "broadcast_args": _broadcast_args,
     "circular_buffer": _ring,
     "clamp": elements_cost,
-    "concatenation_rescaled": _parts,
     "copy": copies_cost,
     "copy_constants": _copied,
     "cumsum": _cumsum,
@@ -332,6 +320,7 @@ _KINDS: dict[str, CostOf] = {
     "scatter_nd": _picked,
     "shape": _shape,
     "svdf_float32": _svdf,
+    "svdf_hybrid": _svdf,
     "svdf_int8": _svdf,
 }
 

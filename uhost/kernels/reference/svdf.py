@@ -18,10 +18,13 @@ from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import (
     constant_parameter,
     input_parameter,
-    takes_anything,
 )
 from uhost.numerics.fixed_point import wrap_int32
-from uhost.ops.svdf import BIAS, FEATURES, STATE, TIMES, SvdfAttributes, svdf_factors
+from uhost.ops.svdf import BIAS, FEATURES, STATE, TIMES, SvdfAttributes, is_hybrid, svdf_factors
+
+
+def _supports(bound: BoundOperator[SvdfAttributes]) -> str:
+    return "float32 inputs with int8 features" if is_hybrid(bound) else ""
 
 
 def _lower(bound: BoundOperator[SvdfAttributes]) -> KernelCall:
@@ -92,4 +95,4 @@ def _lower(bound: BoundOperator[SvdfAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel(operator="svdf", supports=takes_anything, lower=_lower, cost=stated_cost)
+KERNEL = Kernel(operator="svdf", supports=_supports, lower=_lower, cost=stated_cost)
