@@ -75,6 +75,11 @@ def transposed(
             depthwise((1, 4, 4, 5), (1, 3, 3, 5), activation=Activation.RELU),
             "depthwise_conv_2d_3x3_rectified_narrow",
         ),
+        (depthwise((1, 5, 7, 4), (1, 5, 4, 4)), "depthwise_conv_2d_strips"),
+        (depthwise((1, 9, 7, 4), (1, 3, 3, 4), dilation=(2, 3)), "depthwise_conv_2d_strips"),
+        (depthwise((1, 4, 4, 3), (1, 3, 3, 3), style=INT16), "depthwise_conv_2d_int16"),
+        (conv(TILED, (8, 3, 3, 4)), "conv_2d_grouped"),
+        (transposed((1, 3, 3, 4), (4, 3, 3, 4)), "transpose_conv"),
         (depthwise((1, 4, 4, 1), (1, 3, 3, 5)), "depthwise_conv_2d_one_input"),
         (
             layer(
