@@ -211,7 +211,7 @@ IMAGE = (1, 3, 3, 4)
         (
             "conv_2d_gathered_framed",
             conv((1, 40, 40, 3), (4, 2, 2, 3), padding=Padding2D(1)),
-            "more than 4,096 bytes with the padding",
+            "more than 1,024 bytes with the padding",
         ),
         (
             "conv_2d_gathered_framed",

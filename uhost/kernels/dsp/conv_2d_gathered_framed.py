@@ -20,7 +20,8 @@ from uhost.kernels.dsp.conv_2d_gathered import MOST_WORDS, gathered_pairs
 from uhost.ops._window import Axis
 from uhost.ops.conv_2d import Conv2DAttributes, window_axes
 
-_MOST_FRAME_BYTES = 4096
+_MOST_FRAME_BYTES = 1024
+"""Larger frames cost RAM where images and outputs are largest."""
 
 
 @dataclass(frozen=True, slots=True)
