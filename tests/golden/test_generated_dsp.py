@@ -51,6 +51,13 @@ LAYERS: dict[str, Layer] = {
         (1, 3, 4, 8),
         (6, 3, 3, 8),
     ),
+    "transpose_conv_int16": layer(
+        "transpose_conv",
+        TransposeConvAttributes((2, 2), (0, 0), (6, 8), Activation.NONE),
+        (1, 3, 4, 5),
+        (6, 3, 3, 5),
+        INT16,
+    ),
 }
 
 

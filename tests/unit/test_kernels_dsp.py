@@ -303,6 +303,12 @@ IMAGE = (1, 3, 3, 4)
         ),
         ("depthwise_conv_2d_strips", depthwise(IMAGE, (1, 3, 3, 8)), "several outputs per channel"),
         ("transpose_conv", transposed((2, 3, 3, 4), (4, 3, 3, 4), (2, 2)), "batch of 2"),
+        ("transpose_conv_int16", transposed((1, 3, 3, 4), (4, 3, 3, 4)), "int8 input"),
+        (
+            "transpose_conv_int16",
+            transposed((2, 3, 3, 4), (4, 3, 3, 4), style=INT16),
+            "batch of 2",
+        ),
         (
             "transpose_conv",
             transposed((1, 3, 3, 4), (4, 3, 3, 4), (9, 8)),
