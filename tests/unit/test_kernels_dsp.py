@@ -207,6 +207,17 @@ IMAGE = (1, 3, 3, 4)
             "a window of less than one or more than 32 words",
         ),
         ("conv_2d_gathered", conv(IMAGE, (4, 3, 3, 4)), "a single output"),
+        ("conv_2d_gathered_framed", conv(IMAGE, (4, 2, 2, 4)), "no padding"),
+        (
+            "conv_2d_gathered_framed",
+            conv((1, 40, 40, 3), (4, 2, 2, 3), padding=Padding2D(1)),
+            "more than 1,024 bytes with the padding",
+        ),
+        (
+            "conv_2d_gathered_framed",
+            conv(IMAGE, (4, 1, 1, 4), padding=Padding2D(4), stride=(9, 9)),
+            "windows that are all beside the image",
+        ),
         (
             "conv_2d_gathered",
             conv((1, 12, 7, 1), (4, 11, 7, 1)),
@@ -303,6 +314,12 @@ IMAGE = (1, 3, 3, 4)
         ),
         ("depthwise_conv_2d_strips", depthwise(IMAGE, (1, 3, 3, 8)), "several outputs per channel"),
         ("transpose_conv", transposed((2, 3, 3, 4), (4, 3, 3, 4), (2, 2)), "batch of 2"),
+        ("transpose_conv_int16", transposed((1, 3, 3, 4), (4, 3, 3, 4)), "int8 input"),
+        (
+            "transpose_conv_int16",
+            transposed((2, 3, 3, 4), (4, 3, 3, 4), style=INT16),
+            "batch of 2",
+        ),
         (
             "transpose_conv",
             transposed((1, 3, 3, 4), (4, 3, 3, 4), (9, 8)),
