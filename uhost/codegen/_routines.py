@@ -36,7 +36,8 @@ class _RoutineUnderWay:
             features.update(library(selection.library)[selection.name].features)
             features.update(feature for one in call.routines for feature in one.features)
             arguments = tuple(self._argument(bound, call, p) for p in call.parameters)
-            calls.append(NestedCall(call, arguments, f"{bound.kind.upper()} ({bound.name})"))
+            note = f"{bound.kind.upper()} ({bound.name})"
+            calls.append(NestedCall(call, arguments, note, selection.variant.cost))
         places = {
             name: self._place(graph.tensors[name])
             for name in (*graph.inputs, *graph.outputs, *graph.states)

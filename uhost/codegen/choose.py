@@ -23,8 +23,9 @@ from uhost.kernels._choice import Aim, Choice, Option, choose
 from uhost.kernels._kernel import KernelCall, Routine
 from uhost.kernels._partition import Offer, offers
 from uhost.planner import plan_memory, view_operators
-from uhost.planner.overlaps import overlaps_of
-from uhost.planner.plan import MemoryPlan, shared_bytes
+from uhost.planner.lifetimes import SCRATCH_SUFFIX
+from uhost.planner.overlaps import Stated, overlaps_of
+from uhost.planner.plan import Block, MemoryPlan, shared_bytes
 from uhost.planner.pools import by_room, has_room
 
 
@@ -93,14 +94,13 @@ def _least_ram(
     alignment = executor.alignment_bytes
     best, high = fastest, arena_bytes(fastest, executor)
     low = min(kernels.floor(pool), high)
-    trial = low
-    while trial < high:
+    while low < high:
+        trial = low + (high - low) // 2 // alignment * alignment
         made = kernels.lower(pool, replace(limits, arena_bytes=trial))
         found = arena_bytes(made, executor)
         if found < high and _cycles(made) <= most_cycles:
             best, high = made, found
         low = max(low, trial + alignment)
-        trial = low + (high - low) // 2 // alignment * alignment
     user = kernels.config.ram_limit_bytes
     if user is not None and high > user:
         return kernels.lower(pool, limits)  # which says what is missing
@@ -129,6 +129,10 @@ def _limits(config: CompilationConfig, pool: Pool | None) -> Limits:
 def _kept(limit_bytes: int | None) -> int | None:
     """Returns what may be chosen of a limit: stated code is a little off, by less than this."""
     return None if limit_bytes is None else limit_bytes - limit_bytes // RESERVE
+
+
+def _stated(call: KernelCall) -> list[Stated]:
+    return [(o.input, o.least, o.most, o.scratch) for o in call.overlaps]
 
 
 def _least(limits: Sequence[int | None]) -> int | None:
@@ -164,9 +168,16 @@ class Kernels:
         self._fixed_bytes = fixed_bytes(len(graphs), calls)
         self._demands: dict[tuple[int, str], list[int]] = {}
 
-    def _routine(self, graph: Graph, role: str) -> Routine:
+    def _routine(self, graph: Graph, role: str, keep_inputs: bool) -> Routine:
         """Returns a graph that an operator runs, lowered: in what memory the caller gives it."""
-        own = replace(self.config, flash_limit_bytes=None, ram_limit_bytes=None, kernels=())
+        executor = replace(self.config.executor, keep_input=keep_inputs)
+        own = replace(
+            self.config,
+            flash_limit_bytes=None,
+            ram_limit_bytes=None,
+            kernels=(),
+            executor=executor,
+        )
         [lowered] = lower_module([graph], own, {})
         return routine_of(lowered, role)
 
@@ -252,10 +263,7 @@ class Kernels:
 
     def _plan(self, g: int, calls: Mapping[str, KernelCall], pool: Pool) -> MemoryPlan:
         scratch = {name: call.scratch_bytes for name, call in calls.items()}
-        overlaps = {
-            name: [(o.input, o.least, o.most) for o in call.overlaps]
-            for name, call in calls.items()
-        }
+        overlaps = {name: _stated(call) for name, call in calls.items()}
         executor = self.config.executor
         return plan_memory(
             self._graphs[g],
@@ -316,10 +324,12 @@ class Kernels:
         }
 
     def _shared(self, g: int, name: str, call: KernelCall, plan: MemoryPlan) -> int:
-        stated = {name: [(o.input, o.least, o.most) for o in call.overlaps]}
-        keep_input = self.config.executor.keep_input
-        overlaps = overlaps_of(self._graphs[g], plan.views, plan.blocks, stated, keep_input)
-        return sum(shared_bytes(plan.blocks, overlaps).values())
+        graph, keep_input = self._graphs[g], self.config.executor.keep_input
+        step = next(i for i, o in enumerate(graph.operators) if o.name == name)
+        scratch = Block(name + SCRATCH_SUFFIX, call.scratch_bytes, step, step)
+        blocks = (*plan.blocks, scratch)
+        overlaps = overlaps_of(graph, plan.views, blocks, {name: _stated(call)}, keep_input)
+        return sum(shared_bytes(blocks, overlaps).values())
 
     def _tighten(
         self,

@@ -143,13 +143,14 @@ def offers(
     targets: Sequence[Target],
     views: frozenset[str],
     forced: Mapping[str, str],
-    routine: Callable[[Graph, str], Routine],
+    routine: Callable[[Graph, str, bool], Routine],
 ) -> dict[str, Offer]:
     """Returns operator name → offer, for every operator but the `views`, which need no code.
 
-    `routine` lowers a graph that an operator runs, given its role. `forced` maps operators
-    to the library that must take them. Raises `ConfigError` with everything wrong in it, and
-    `UnsupportedOperatorError` with all operators that no kernel takes.
+    `routine` lowers a graph that an operator runs, given its role and whether its inputs are
+    read again. `forced` maps operators to the library that must take them. Raises `ConfigError`
+    with everything wrong in it, and `UnsupportedOperatorError` with all operators that no kernel
+    takes.
     """
     _check_names(graph, targets, views, forced)
     chosen: dict[str, Offer] = {}
@@ -235,7 +236,7 @@ def _offer(
     bound: BoundOperator[Any],
     targets: Sequence[Target],
     only: str | None,
-    routine: Callable[[Graph, str], Routine],
+    routine: Callable[[Graph, str, bool], Routine],
 ) -> Offer:
     """Returns what the first target that takes the operator offers, else who refused it."""
     refused: list[PassedOver] = []
@@ -265,12 +266,15 @@ def _offer(
 
 
 def _call(
-    bound: BoundOperator[Any], kernel: Kernel, routine: Callable[[Graph, str], Routine]
+    bound: BoundOperator[Any], kernel: Kernel, routine: Callable[[Graph, str, bool], Routine]
 ) -> KernelCall:
     at = bound.attributes
     if kernel.lower_calling is None or not isinstance(at, CallingAttributes):
         return kernel.lower(bound)
-    routines = [routine(*pair) for pair in zip(at.called, at.roles, strict=True)]
+    routines = [
+        routine(graph, role, at.keeps_inputs)
+        for graph, role in zip(at.called, at.roles, strict=True)
+    ]
     return kernel.lower_calling(bound, routines)
 
 

@@ -19,6 +19,7 @@ from uhost.numerics.fixed_point import multiply_by_quantized_multiplier, quantiz
 from uhost.ops._checks import require
 from uhost.ops._elementwise import QUANTIZED, arrays, example, infer_elements
 from uhost.ops._op import Example, Imported, OperatorKind, SourceNode
+from uhost.ops._rows import element_rows
 from uhost.ops._tflite import check_counts, options_table
 
 
@@ -110,5 +111,6 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"LEAKY_RELU": _import_tflite}},
     examples=_examples,
+    rows=element_rows,
     is_channelwise=lambda bound: True,
 )
