@@ -192,7 +192,7 @@ class Kernels:
             self._demands = self._measure(pool)
         while True:
             choice, aim = self._choose(rooms, limits)
-            plans = self._plans(choice, pool)
+            plans = self._plans(choice, pool, limits.arena_bytes)
             if limits.arena_bytes is None:
                 break
             made = self._lowered(choice, plans)
@@ -258,10 +258,16 @@ class Kernels:
             calls[g][name] = self._offers[g][name].variants[pick].call
         return calls
 
-    def _plans(self, choice: Choice, pool: Pool) -> list[MemoryPlan]:
-        return [self._plan(g, one, pool) for g, one in enumerate(self._calls(choice))]
+    def _plans(self, choice: Choice, pool: Pool, goal_bytes: int | None) -> list[MemoryPlan]:
+        return [self._plan(g, one, pool, goal_bytes) for g, one in enumerate(self._calls(choice))]
 
-    def _plan(self, g: int, calls: Mapping[str, KernelCall], pool: Pool) -> MemoryPlan:
+    def _plan(
+        self,
+        g: int,
+        calls: Mapping[str, KernelCall],
+        pool: Pool,
+        goal_bytes: int | None = None,
+    ) -> MemoryPlan:
         scratch = {name: call.scratch_bytes for name, call in calls.items()}
         overlaps = {name: _stated(call) for name, call in calls.items()}
         executor = self.config.executor
@@ -273,6 +279,7 @@ class Kernels:
             executor.alignment_bytes,
             overlaps,
             executor.keep_input,
+            goal_bytes,
         )
 
     def _lowered(
