@@ -16,6 +16,7 @@ def _types(kinds: Iterable[str], types: Iterable[str]) -> Limits:
 
 _ALL = ("float32", "int8", "int16", "int32", "int64", "uint8", "bool")
 _REPEATED = ("int8_whole", "int8_inner", *(f"{dtype}_twice" for dtype in _ALL))
+_REST = "what is behind the last detection stays as it was"
 _UNSET = "pads with a number that is never set"
 _PADDED = ("int8_line", "int8_padded", "int8_zero_point")
 _BLOCKS = ("space_to_batch_nd", "batch_to_space_nd", "space_to_depth", "depth_to_space")
@@ -27,6 +28,7 @@ TFLM: Limits = {
     ("gather", "int8_int64_indices"): _NO_TYPE,
     ("gather_nd", "int8_int64_indices"): _NO_TYPE,
     ("scatter_nd", ""): _ABSENT,
+    ("detection_postprocess", "fast"): _REST,
     **_types(["dynamic_update_slice"], ("int64", "uint8", "bool")),
     **_types(_FEW, ("int16", "int32", "int64", "uint8", "bool")),
     **_types(["resize_bilinear"], ["int16"]),
@@ -35,6 +37,8 @@ TFLM: Limits = {
     **_types(["resize_nearest_neighbor"], ("int32", "int64", "uint8", "bool")),
 }
 LITERT: Limits = {
+    ("detection_postprocess", ""): _REST,
+    ("tflm_decode", ""): _ABSENT,
     **_types(["space_to_depth", "depth_to_space"], ("int16", "bool")),
     **_types(["resize_nearest_neighbor"], ["int64"]),
     **_types(["unpack"], ["int64"]),

@@ -16,11 +16,12 @@ from uhost.ops._weighted_examples import LayerStyle
 from uhost.ops.conv_2d import Conv2DAttributes
 from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes
 from uhost.ops.fully_connected import FullyConnectedAttributes
+from uhost.ops.transpose_conv import TransposeConvAttributes
 
 WEIGHTED = [
     stem
     for stem in library("dsp").names()
-    if stem.startswith(("conv_2d", "depthwise_conv_2d", "fully_connected"))
+    if stem.startswith(("conv_2d", "depthwise_conv_2d", "fully_connected", "transpose_conv"))
 ]
 ACTIVATIONS = tuple(Activation)
 WINOGRAD_DEPTHS = (16, 16, 20, 24, 32, 36, 64, 80)
@@ -91,6 +92,19 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
             x = (*x[:3], size(1, 4))
             window = (size(1, 5), size(-(-4 // x[3]), 5))
         return layer("conv_2d", any_conv, x, (size(1, 14), *window, x[3]), style, name)
+    if stem == "transpose_conv":
+        x = (1, size(1, 6), size(1, 6), int(rng.choice([1, 2, 3, 4, 7, 8, 16])))
+        window, strides = (size(1, 5), size(1, 5)), (size(1, 4), size(1, 4))
+        # From cut on all sides to outputs that nothing reaches.
+        image = tuple(
+            max((x[1 + i] - 1) * strides[i] + window[i] - pads[i] - pads[i + 2] + size(-1, 1), 1)
+            for i in range(2)
+        )
+        turned = TransposeConvAttributes(
+            strides, (pads[0], pads[1]), (image[0], image[1]), activation
+        )
+        style = replace(style, weight_zero_point=0)
+        return layer("transpose_conv", turned, x, (size(1, 10), *window, x[3]), style, name)
     inputs, multiplier = size(1, 11), 1
     if stem == "depthwise_conv_2d_one_input":
         inputs, multiplier = 1, size(1, 11)

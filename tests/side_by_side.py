@@ -25,18 +25,19 @@ def side_by_side(layers: list[Layer]) -> Graph:
     operators = []
     for number, bound in enumerate(layers):
         inputs = [replace(t, name=f"l{number}_{t.name}") for t in bound.inputs if t is not None]
-        output = replace(bound.output, name=f"l{number}_output")
-        tensors.update({tensor.name: tensor for tensor in (*inputs, output)})
+        outputs = [
+            replace(t, name=f"l{number}_output{i or ''}") for i, t in enumerate(bound.outputs)
+        ]
+        tensors.update({tensor.name: tensor for tensor in (*inputs, *outputs)})
         names = tuple(tensor.name for tensor in inputs)
-        operators.append(
-            Operator(f"l{number}", bound.kind, names, (output.name,), bound.attributes)
-        )
+        results = tuple(tensor.name for tensor in outputs)
+        operators.append(Operator(f"l{number}", bound.kind, names, results, bound.attributes))
     graph = Graph(
         "layers",
         tensors,
         tuple(operators),
         tuple(n for operator in operators for n in operator.inputs if not tensors[n].is_constant),
-        tuple(operator.outputs[0] for operator in operators),
+        tuple(name for operator in operators for name in operator.outputs),
     )
     graph.verify()
     return graph

@@ -122,6 +122,13 @@ SAMPLED = tuple(
 )
 """All on the host; of other ways to run portable code a sample, unless all is asked for."""
 
+
+def test_hundreds_of_examples_run_on_unicorn_by_default() -> None:
+    groups = {one for one in SAMPLED if isinstance(one, str)} | set(DSP)
+    kinds = {kind for group in groups for kind in group.split("+")}
+    assert sum(len(list(OPERATORS[kind].examples())) for kind in kinds) >= 300
+
+
 GCC, ZIG = TOOLCHAINS["arm_gcc"], TOOLCHAINS["zig"]
 
 

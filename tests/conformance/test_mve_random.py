@@ -23,6 +23,7 @@ from uhost.ops._op import OPERATORS, Activation, Padding2D, UnsupportedNodeError
 from uhost.ops._pooling import PoolAttributes
 from uhost.ops._weighted_examples import LayerStyle
 from uhost.ops.softmax import SoftmaxAttributes
+from uhost.ops.transpose_conv import TransposeConvAttributes
 
 COUNT = 20
 """Layers per kernel and compiler."""
@@ -141,6 +142,21 @@ def vector_layer(rng: Random) -> Layer:
     return layer("fully_connected", attributes, (batch, depth), (channels, depth), style(rng))
 
 
+def transposed_layer(rng: Random) -> Layer:
+    """Returns one of any size of output: short of its windows, as they end, or going on."""
+    depth, channels, rows, columns = size(rng, 20), size(rng, 12), size(rng, 8), size(rng, 8)
+    window = size(rng, 6), size(rng, 6)
+    stride = size(rng, 4), size(rng, 4)
+    before = tuple(int(rng.integers(n)) for n in window)
+    whole = [(n - 1) * stride[i] + window[i] for i, n in enumerate((rows, columns))]
+    image = tuple(max(1, int(whole[i] - before[i] + rng.integers(-3, 3))) for i in range(2))
+    attributes = TransposeConvAttributes(
+        stride, (before[0], before[1]), (image[0], image[1]), activation(rng)
+    )
+    x = (size(rng, 2), rows, columns, depth)
+    return layer("transpose_conv", attributes, x, (channels, *window, depth), style(rng))
+
+
 def pool_layer(kind: str, rng: Random) -> Layer:
     w = window(rng, 6)
     image = (size(rng, 2), size(rng, 14), size(rng, 14), size(rng, 40))
@@ -230,6 +246,7 @@ LAYERS: dict[str, Callable[[Random], Layer]] = {
     "depthwise_conv_2d": depthwise_layer,
     "depthwise_conv_2d_channels": channels_layer,
     "depthwise_conv_2d_one_input": one_input_layer,
+    "transpose_conv": transposed_layer,
     "fully_connected": vector_layer,
     "max_pool_2d": partial(pool_layer, "max_pool_2d"),
     "average_pool_2d": partial(pool_layer, "average_pool_2d"),

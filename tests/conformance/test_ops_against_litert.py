@@ -106,6 +106,8 @@ def test_exclusions_of_element_wise_operators() -> None:
         if kind in kinds and why_not(kind, example)
     }
     assert excluded == {
+        "concatenation-uint8_channels": "concatenation is uint8 in its file",
+        "concatenation-uint8_rows": "concatenation is uint8 in its file",
         "quantize-int8_to_int32": "LiteRT has no int8 to int32",
         "relu-int16_requantize": "LiteRT forms the factor in float32",
         "relu-int8_double_factor": "LiteRT forms the factor in float32",

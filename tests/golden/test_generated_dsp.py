@@ -16,6 +16,7 @@ from uhost.codegen.environment import render, render_include
 from uhost.kernels._kernel import library
 from uhost.ops._op import Activation, Padding2D
 from uhost.ops._weighted_examples import INT16, LayerStyle
+from uhost.ops.transpose_conv import TransposeConvAttributes
 
 FOLDER = Path(__file__).resolve().parent / "dsp"
 RELU = {"activation": Activation.RELU, "style": LayerStyle(output_zero_point=-128)}
@@ -32,6 +33,12 @@ LAYERS: dict[str, Layer] = {
     "depthwise_conv_2d_3x3_rectified": depthwise((1, 5, 5, 6), (1, 3, 3, 6), padding=SAME, **RELU),
     "fully_connected_uniform": layer(
         "fully_connected", VECTOR, (1, 21), (6, 21), LayerStyle(per_channel=False)
+    ),
+    "transpose_conv": layer(
+        "transpose_conv",
+        TransposeConvAttributes((2, 2), (0, 0), (6, 8), Activation.NONE),
+        (1, 3, 4, 8),
+        (6, 3, 3, 8),
     ),
 }
 

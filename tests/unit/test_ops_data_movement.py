@@ -80,7 +80,9 @@ def test_what_cannot_be_squeezed_or_expanded() -> None:
     assert wrong("SQUEEZE", (a,), bytes_of("o", 1, 2), {"SqueezeDims": (1,)}) == (
         "axes [1] of [1, 3, 1, 2] are not all of size 1"
     )
-    assert wrong("SQUEEZE", (a,), bytes_of("o", 6)) == ("[1, 3, 1, 2] becomes [3, 2], declared [6]")
+    assert wrong("SQUEEZE", (a,), bytes_of("o", 6)) == (
+        "tensor 'o' is declared int8[6], but SQUEEZE makes int8[3x2] of its inputs"
+    )
     assert wrong("EXPAND_DIMS", (a, constant("axis", 5)), bytes_of("o", 6)) == (
         "axis 5 of a tensor of rank 5"
     )

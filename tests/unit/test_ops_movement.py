@@ -39,6 +39,8 @@ EXAMPLES = [
     pytest.param(example.graph, id=f"{kind}-{example.name}")
     for kind in KINDS
     for example in OPERATORS[kind].examples()
+    # Such an example stands for a file whose tensors are uint8, which another test makes.
+    if not example.name.startswith("uint8")
 ]
 
 

@@ -7,7 +7,6 @@ Source of the algorithm: TFLite, "reference/softmax.h" and "internal/common.h".
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -17,7 +16,6 @@ from uhost.ir.tensor import Array
 from uhost.numerics.fixed_point import (
     multiply_by_quantized_multiplier,
     quantize_multiplier,
-    round_half_away,
 )
 
 _POINTS = 512
@@ -29,28 +27,35 @@ WHOLE = 2**15 + 2**16
 """What is taken off a sum between 1 and 2 in Q1.16: it becomes a place in the table."""
 
 
-def _table(function: Callable[[float], float], low: float, high: float) -> NDArray[np.int16]:
-    step = (high - low) / _POINTS
-    scaled = 2.0**15
-    values = []
-    for index in range(_POINTS):
-        start, end = low + index * step, low + (index + 1) * step
-        sample = round_half_away(function(start) * scaled)
-        line = round_half_away((function(end) * scaled + sample) / 2)
-        middle = round_half_away(function(start + step / 2) * scaled)
-        values.append(sample - round_half_away((line - middle) / 2))
-    values.append(round_half_away(function(high) * scaled))
-    return np.clip(values, _LEAST, _MOST).astype(np.int16)
+def _table(function: Callable[[Array], Array], low: float, high: float) -> NDArray[np.int16]:
+    """Returns the points as TFLite Micro makes them, every step rounded to float32."""
+    step, scale = np.float32((high - low) / _POINTS), np.float32(2.0**15)
+    start = np.float32(low) + np.arange(_POINTS + 1, dtype=np.float32) * step
+    points = function(start).astype(np.float32) * scale
+    middles = function(start[:-1] + step / np.float32(2)).astype(np.float32) * scale
+    samples = _whole(points)
+    lines = _whole((points[1:] + samples[:-1]) / np.float32(2))
+    errors = lines - _whole(middles)
+    samples[:-1] -= _whole(errors / np.float32(2))
+    return np.clip(samples, _LEAST, _MOST).astype(np.int16)
+
+
+def _whole(values: Array) -> NDArray[np.float32]:
+    """Returns float32 `values` rounded to nearest, ties away from zero."""
+    exact = values.astype(np.float64)
+    whole: NDArray[np.float32] = np.trunc(exact + np.copysign(0.5, exact)).astype(np.float32)
+    return whole
 
 
 def exponential_table() -> NDArray[np.int16]:
     """Returns exp on [-10, 0] in Q0.15."""
-    return _table(math.exp, -_EXP_REACH, 0.0)
+    # Through double, as numpy's own float32 may be off in the last place.
+    return _table(lambda x: np.exp(x.astype(np.float64)), -_EXP_REACH, 0.0)
 
 
 def reciprocal_table() -> NDArray[np.int16]:
-    """Returns 1 / (1 + x) on [0, 1] in Q0.15."""
-    return _table(lambda x: 1.0 / (1.0 + x), 0.0, 1.0)
+    """Returns 1 / (1 + x) on [0, 1] in Q0.15; LiteRT has two of the points otherwise, by 1."""
+    return _table(lambda x: np.float32(1) / (np.float32(1) + x), 0.0, 1.0)
 
 
 def look_up(value: Array, table: NDArray[np.int16]) -> NDArray[np.int64]:

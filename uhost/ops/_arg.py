@@ -58,6 +58,7 @@ def arg_operator(name: str, which: Literal["max", "min"]) -> OperatorKind[ArgAtt
         reference=reference,
         importers={"tflite": {name.upper(): _import_tflite}},
         examples=lambda: _examples(name),
+        takes_uint8=True,
         by_litert=lambda bound: (
             DType.INT64 is bound.output.dtype or bound.input(0).dtype is DType.INT32
         ),

@@ -85,6 +85,7 @@ def comparison(name: str) -> OperatorKind[NoAttributes]:
         reference=reference,
         importers={"tflite": {name.upper(): import_plain(2)}},
         examples=lambda: _examples(name, types),
+        takes_uint8=True,
         folds_at_import=True,
     )
 

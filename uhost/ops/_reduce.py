@@ -117,6 +117,7 @@ def reduction(
         reference=reference,
         importers={"tflite": {name.upper(): import_reduction}},
         examples=examples,
+        takes_uint8=DType.INT8 in types,
         folds_at_import=True,
         by_litert=by_litert,
     )

@@ -19,12 +19,14 @@ class ResizeAttributes(Attributes):
     """`size` is (rows, columns) of the output.
 
     `align_corners`: the centres of the corner pixels stay; `half_pixel_centers`: those of the
-    pixels lie half a pixel from the border.
+    pixels lie half a pixel from the border. `unsigned`: the file's types are uint8, between
+    which LiteRT interpolates in float32.
     """
 
     size: tuple[int, int]
     align_corners: bool
     half_pixel_centers: bool
+    unsigned: bool = False
 
 
 def infer_resize(bound: BoundOperator[ResizeAttributes]) -> tuple[tuple[int, ...], DType]:
@@ -40,7 +42,7 @@ def infer_resize(bound: BoundOperator[ResizeAttributes]) -> tuple[tuple[int, ...
     return (source.shape[0], *at.size, source.shape[3]), source.dtype
 
 
-def import_resize(node: SourceNode, table: str) -> Imported:
+def import_resize(node: SourceNode, table: str, *, unsigned: bool = False) -> Imported:
     """Returns the imported form of a node whose options are the schema's table `table`."""
     source, operand = check_counts(node, 2)
     options: Any = options_table(node, table)
@@ -50,7 +52,7 @@ def import_resize(node: SourceNode, table: str) -> Imported:
     corners, halves = False, False
     if options is not None:
         corners, halves = bool(options.AlignCorners()), bool(options.HalfPixelCenters())
-    return Imported(ResizeAttributes((size[0], size[1]), corners, halves), (source,))
+    return Imported(ResizeAttributes((size[0], size[1]), corners, halves, unsigned), (source,))
 
 
 def resize_cases() -> Iterator[tuple[str, tuple[int, ...], ResizeAttributes]]:

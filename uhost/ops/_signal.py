@@ -24,7 +24,15 @@ from uhost.ops._tflite import malformed
 
 A = TypeVar("A", bound=Attributes)
 
-_DAMAGED = (AssertionError, ArithmeticError, LookupError, TypeError, ValueError, struct.error)
+OPTIONS_DAMAGED = (
+    AssertionError,
+    ArithmeticError,
+    LookupError,
+    TypeError,
+    ValueError,
+    struct.error,
+)
+"""What reading options that are no sound FlexBuffers map raises."""
 
 
 def signal_options(node: SourceNode, names: Sequence[str]) -> dict[str, int]:
@@ -40,7 +48,7 @@ def signal_options(node: SourceNode, names: Sequence[str]) -> dict[str, int]:
         return {name: int(options[name].AsInt) for name in names}
     except KeyError as error:
         raise malformed(node, f"the operator's options lack {error}") from error
-    except _DAMAGED as error:
+    except OPTIONS_DAMAGED as error:
         raise malformed(node, f"the operator's options cannot be read: {error}") from error
 
 

@@ -15,6 +15,7 @@ from uhost.ops._activation import tflite_activation
 from uhost.ops._checks import (
     require,
     require_dtype,
+    require_quantized,
     require_same_dtype,
     require_same_quantization,
 )
@@ -23,12 +24,44 @@ from uhost.ops._interval import Interval
 from uhost.ops._op import Activation, Example, Imported, OperatorKind, SourceNode, single
 from uhost.ops._tflite import check_counts, options_table, resolve_axis
 
+_OFFSET = 128
+"""By so much a uint8 number is more than the int8 one that stands for it."""
+
 
 @dataclass(frozen=True, slots=True)
 class ConcatenationAttributes(Attributes):
-    """`axis` is counted from the front."""
+    """`axis` is counted from the front.
+
+    `unsigned`: the file's types are uint8. Inputs may be quantised otherwise than the output:
+    LiteRT rescales these in float32.
+    """
 
     axis: int
+    unsigned: bool = False
+
+
+def is_rescaled(bound: BoundOperator[ConcatenationAttributes], index: int) -> bool:
+    """True if input number `index` has another quantisation than the output."""
+    x, output = bound.input(index), bound.output
+    return bound.attributes.unsigned and (x.scale, x.zero_point) != (
+        output.scale,
+        output.zero_point,
+    )
+
+
+def rescaled(bound: BoundOperator[ConcatenationAttributes], index: int, values: Array) -> Array:
+    """Returns int8 `values` of an input in the output's quantisation.
+
+    Source: LiteRT, `ConcatenationWithScaling`; the numbers are the uint8 ones there.
+    """
+    x, output = bound.input(index), bound.output
+    scale = np.float32(x.scale) * (np.float32(1) / np.float32(output.scale))
+    bias = np.float32(-(x.zero_point + _OFFSET)) * scale
+    scaled = (values.astype(np.float32) + np.float32(_OFFSET)) * scale + bias
+    exact = scaled.astype(np.float64)
+    whole = np.trunc(exact + np.copysign(0.5, exact)) + output.zero_point
+    made: Array = np.clip(whole, -128, 127).astype(np.int8)
+    return made
 
 
 def _infer(
@@ -40,7 +73,9 @@ def _infer(
     for tensor in tensors:
         require_dtype(tensor, *COMPUTED)
     require_same_dtype(first, *tensors[1:], output)
-    if first.dtype is DType.INT8:
+    if bound.attributes.unsigned:
+        require_quantized(output, *tensors)
+    elif first.dtype is DType.INT8:
         # The kernels of TFLite and TFLite Micro copy; only the latter checks that this is right.
         require_same_quantization(output, *tensors)
     across = {tensor.shape[:axis] + tensor.shape[axis + 1 :] for tensor in tensors}
@@ -58,7 +93,11 @@ def _infer(
 def _reference(
     bound: BoundOperator[ConcatenationAttributes], inputs: Sequence[Array | None]
 ) -> Sequence[Array]:
-    parts = [array for array in inputs if array is not None]
+    parts = [
+        rescaled(bound, index, array) if is_rescaled(bound, index) else array
+        for index, array in enumerate(inputs)
+        if array is not None
+    ]
     return [np.concatenate(parts, axis=bound.attributes.axis)]
 
 
@@ -69,7 +108,8 @@ def _import_tflite(node: SourceNode) -> Imported:
     activation = tflite_activation(options.FusedActivationFunction() if options is not None else 0)
     require(activation is Activation.NONE, f"fused activation {activation}")
     axis = resolve_axis(node, axis, len(inputs[0].shape))
-    return Imported(ConcatenationAttributes(axis), inputs)
+    unsigned = node.from_uint8 and inputs[0].dtype is DType.INT8
+    return Imported(ConcatenationAttributes(axis, unsigned), inputs)
 
 
 def _examples() -> Iterable[Example]:
@@ -88,6 +128,13 @@ def _examples() -> Iterable[Example]:
     yield case("int8_one_input", 1, (3, 4))
     yield case("int8_rank_5", 2, (2, 1, 3, 2, 2), (2, 1, 1, 2, 2))
     yield case("int8_constant", 1, (2, 3), constant=np.array([[-128, 0], [1, 127]], np.int8))
+    for name, axis, shapes in (
+        ("uint8_channels", 2, ((2, 3, 4), (2, 3, 1), (2, 3, 7))),
+        ("uint8_rows", 0, ((2, 40), (3, 40), (1, 40))),
+    ):
+        scales = (0.1, 7), (0.03, -128), (0.7, 0)
+        parts = [quantized(f"input_{i}", shape, *scales[i]) for i, shape in enumerate(shapes)]
+        yield _joined(name, axis, parts, lambda s: quantized("output", s, 0.1, 7), unsigned=True)
     yield _joined(
         "float32", 1, [real("a", (2, 3)), real("b", (2, 4))], lambda shape: real("output", shape)
     )
@@ -106,12 +153,17 @@ def _plain(dtype: DType) -> Example:
 
 
 def _joined(
-    name: str, axis: int, inputs: Sequence[Tensor], output: Callable[[tuple[int, ...]], Tensor]
+    name: str,
+    axis: int,
+    inputs: Sequence[Tensor],
+    output: Callable[[tuple[int, ...]], Tensor],
+    *,
+    unsigned: bool = False,
 ) -> Example:
     """Returns the example that joins `inputs`; `output` makes the output tensor of a shape."""
     size = sum(tensor.shape[axis] for tensor in inputs)
     shape = (*inputs[0].shape[:axis], size, *inputs[0].shape[axis + 1 :])
-    attributes = ConcatenationAttributes(axis)
+    attributes = ConcatenationAttributes(axis, unsigned)
     graph = single(name, "concatenation", attributes, inputs, [output(shape)])
     return Example(name, graph, (str(inputs[0].dtype),))
 
@@ -123,6 +175,12 @@ def _joins_channels(bound: BoundOperator[ConcatenationAttributes]) -> bool:
 def _interval(
     bound: BoundOperator[ConcatenationAttributes], inputs: Sequence[Interval]
 ) -> Interval:
+    inputs = [
+        Interval(*(rescaled(bound, index, end).astype(np.int64) for end in (one.low, one.high)))
+        if is_rescaled(bound, index)
+        else one
+        for index, one in enumerate(inputs)
+    ]
     if _joins_channels(bound):
         return Interval(
             np.concatenate([one.low for one in inputs]),
@@ -141,7 +199,7 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"CONCATENATION": _import_tflite}},
     examples=_examples,
     takes_uint8=True,
-    is_copy=lambda bound: len(bound.inputs) == 1,
+    is_copy=lambda bound: len(bound.inputs) == 1 and not is_rescaled(bound, 0),
     interval=_interval,
     is_channelwise=lambda bound: not _joins_channels(bound),
     joins_channels=_joins_channels,

@@ -8,6 +8,7 @@ integer divided by -1 the highest.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,33 +23,41 @@ from uhost.numerics.fixed_point import (
     saturating_rounding_doubling_high_multiply,
 )
 from uhost.numerics.softmax import reciprocal_of_one_plus
-from uhost.ops._activation import clamp_float
+from uhost.ops._activation import clamp_float, tflite_activation
 from uhost.ops._checks import require
 from uhost.ops._elementwise import (
     ActivationAttributes,
     arrays,
     binary_shapes,
     example,
-    import_activation,
     infer_elements,
 )
-from uhost.ops._op import Activation, Example, OperatorKind
+from uhost.ops._op import Activation, Example, Imported, OperatorKind, SourceNode
+from uhost.ops._tflite import check_counts, options_table
 
 BEYOND_BITS = 20
 """A quotient by 0 is so many bits long: beyond every end, and far from that of 32 bits."""
 
 
+@dataclass(frozen=True, slots=True)
 class DivAttributes(ActivationAttributes):
-    """What follows the division."""
+    """What follows the division.
 
-    __slots__ = ()
+    `unsigned`: the file's types are uint8, and the factor is formed as LiteRT does.
+    """
+
+    unsigned: bool = False
 
 
 def div_scaling(bound: BoundOperator[DivAttributes]) -> tuple[int, int]:
     """Returns multiplier and shift from quotients of elements to the output's scale.
 
-    The factor is formed in double. Source: TFLite Micro, `CalculateOpDataDiv`, October 2026.
+    The factor is formed in double, for uint8 in float32. Source: TFLite Micro,
+    `CalculateOpDataDiv`, October 2026; LiteRT, "div.cc".
     """
+    if bound.attributes.unsigned:
+        product = np.float32(bound.input(1).scale) * np.float32(bound.output.scale)
+        return quantize_multiplier(float(np.float32(bound.input(0).scale) / product))
     return quantize_multiplier(bound.input(0).scale / (bound.input(1).scale * bound.output.scale))
 
 
@@ -98,6 +107,13 @@ def _reference(
     low, high = activation_range(activation.bounds, output)
     scaled = np.where(b == 0, np.sign(a) << BEYOND_BITS, scaled)
     return [np.clip(scaled + output.zero_point, low, high).astype(np.int8)]
+
+
+def _import_tflite(node: SourceNode) -> Imported:
+    inputs = check_counts(node, 2)
+    options = options_table(node, "DivOptions")
+    code = options.FusedActivationFunction() if options is not None else 0
+    return Imported(DivAttributes(tflite_activation(code), node.from_uint8), inputs)
 
 
 def _examples() -> Iterator[Example]:
@@ -154,8 +170,9 @@ OPERATOR = OperatorKind(
     attributes=DivAttributes,
     infer=_infer,
     reference=_reference,
-    importers={"tflite": {"DIV": import_activation("DivOptions", DivAttributes)}},
+    importers={"tflite": {"DIV": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
     folds_at_import=True,
     is_channelwise=lambda bound: bound.input(0).shape == bound.input(1).shape,
 )

@@ -89,5 +89,6 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"EMBEDDING_LOOKUP": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
     operands=lambda bound: [bound.input(1)],
 )

@@ -82,6 +82,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"GELU": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
     is_channelwise=lambda bound: True,
     by_litert=lambda bound: True,
 )

@@ -70,5 +70,6 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"HARD_SWISH": import_plain(1)}},
     examples=_examples,
     rows=element_rows,
+    takes_uint8=True,
     is_channelwise=lambda bound: True,
 )

@@ -18,6 +18,7 @@ from uhost.ir.tensor import Array
 from uhost.numerics.fixed_point import multiply_by_quantized_multiplier, quantize_multiplier
 from uhost.ops._checks import require
 from uhost.ops._elementwise import QUANTIZED, arrays, example, infer_elements
+from uhost.ops._factors import in_float32
 from uhost.ops._op import Example, Imported, OperatorKind, SourceNode
 from uhost.ops._rows import element_rows
 from uhost.ops._tflite import check_counts, options_table
@@ -25,17 +26,23 @@ from uhost.ops._tflite import check_counts, options_table
 
 @dataclass(frozen=True, slots=True)
 class LeakyReluAttributes(Attributes):
-    """`alpha` multiplies what is below zero; a float32 value."""
+    """`alpha` multiplies what is below zero; a float32 value.
+
+    `unsigned`: the file's types are uint8, and factors are formed as LiteRT does.
+    """
 
     alpha: float
+    unsigned: bool = False
 
 
 def leaky_scaling(
     bound: BoundOperator[LeakyReluAttributes],
 ) -> tuple[tuple[int, int], tuple[int, int]]:
     """Returns multiplier and shift for numbers of zero and more, and for those below."""
-    factor = bound.input(0).scale / bound.output.scale
-    leak = bound.input(0).scale * bound.attributes.alpha / bound.output.scale
+    source, alpha, output = bound.input(0).scale, bound.attributes.alpha, bound.output.scale
+    factor, leak = source / output, source * alpha / output
+    if bound.attributes.unsigned:
+        factor, leak = in_float32(source, 1.0, output), in_float32(source, alpha, output)
     return quantize_multiplier(factor), quantize_multiplier(leak)
 
 
@@ -71,7 +78,7 @@ def _import_tflite(node: SourceNode) -> Imported:
     inputs = check_counts(node, 1)
     options = options_table(node, "LeakyReluOptions")
     alpha = float(np.float32(options.Alpha())) if options is not None else 0.0
-    return Imported(LeakyReluAttributes(alpha), inputs)
+    return Imported(LeakyReluAttributes(alpha, node.from_uint8), inputs)
 
 
 def _examples() -> Iterator[Example]:
@@ -112,5 +119,6 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"LEAKY_RELU": _import_tflite}},
     examples=_examples,
     rows=element_rows,
+    takes_uint8=True,
     is_channelwise=lambda bound: True,
 )

@@ -74,4 +74,5 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"LOG_SOFTMAX": import_plain(1)}},
     examples=_examples,
+    takes_uint8=True,
 )

@@ -97,6 +97,7 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"LOGISTIC": _import_tflite}},
     examples=_examples,
     rows=element_rows,
+    takes_uint8=True,
     interval=elementwise(_reference),
     is_channelwise=lambda bound: True,
 )

@@ -19,6 +19,7 @@ from uhost.numerics.fixed_point import (
 from uhost.ops._activation import clamp_float, tflite_activation
 from uhost.ops._checks import require, require_dtype, require_quantized, require_same_dtype
 from uhost.ops._examples import quantized, real
+from uhost.ops._factors import in_float32
 from uhost.ops._op import Activation, Example, Imported, OperatorKind, SourceNode, reads, single
 from uhost.ops._rows import element_rows
 from uhost.ops._tflite import check_counts, options_table
@@ -30,17 +31,25 @@ _TYPES = (DType.INT8, DType.INT16, *WHOLE, DType.FLOAT32)
 
 @dataclass(frozen=True, slots=True)
 class MulAttributes(Attributes):
-    """What follows the multiplication."""
+    """What follows the multiplication.
+
+    `unsigned`: the file's types are uint8, and the factor is formed as LiteRT does.
+    """
 
     activation: Activation = Activation.NONE
+    unsigned: bool = False
 
 
 def mul_scaling(bound: BoundOperator[MulAttributes]) -> tuple[int, int]:
     """Returns multiplier and shift from products of elements to the output's scale.
 
-    The factor is formed in double. Source: TFLite Micro, `CalculateOpDataMul`.
+    The factor is formed in double, for uint8 in float32. Source: TFLite Micro,
+    `CalculateOpDataMul`; LiteRT, "mul.cc".
     """
-    return quantize_multiplier(bound.input(0).scale * bound.input(1).scale / bound.output.scale)
+    first, second, output = bound.input(0).scale, bound.input(1).scale, bound.output.scale
+    if bound.attributes.unsigned:
+        return quantize_multiplier(in_float32(first, second, output))
+    return quantize_multiplier(first * second / output)
 
 
 def _infer(bound: BoundOperator[MulAttributes]) -> Sequence[tuple[tuple[int, ...], DType]]:
@@ -88,7 +97,7 @@ def _import_tflite(node: SourceNode) -> Imported:
     inputs = check_counts(node, 2)
     options = options_table(node, "MulOptions")
     code = options.FusedActivationFunction() if options is not None else 0
-    return Imported(MulAttributes(tflite_activation(code)), inputs)
+    return Imported(MulAttributes(tflite_activation(code), node.from_uint8), inputs)
 
 
 def _examples() -> Iterable[Example]:

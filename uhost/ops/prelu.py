@@ -6,11 +6,12 @@ int16 has int8 factors. Source: TFLite Micro, `prelu_common.cc`; factors are for
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from uhost.ir.dtype import DType
-from uhost.ir.graph import BoundOperator
+from uhost.ir.graph import Attributes, BoundOperator
 from uhost.ir.tensor import Array, Tensor
 from uhost.numerics.fixed_point import multiply_by_quantized_multiplier, quantize_multiplier
 from uhost.ops._checks import (
@@ -19,20 +20,32 @@ from uhost.ops._checks import (
     require_same_dtype,
     require_symmetric,
 )
-from uhost.ops._elementwise import QUANTIZED, NoAttributes, arrays, broadcast, import_plain
+from uhost.ops._elementwise import QUANTIZED, arrays, broadcast
 from uhost.ops._examples import quantized, real
-from uhost.ops._op import Example, OperatorKind, single
+from uhost.ops._factors import in_float32
+from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, single
+from uhost.ops._tflite import check_counts
+
+
+@dataclass(frozen=True, slots=True)
+class PreluAttributes(Attributes):
+    """`unsigned`: the file's types are uint8, and factors are formed as LiteRT does."""
+
+    unsigned: bool = False
 
 
 def prelu_scaling(
-    bound: BoundOperator[NoAttributes],
+    bound: BoundOperator[PreluAttributes],
 ) -> tuple[tuple[int, int], tuple[int, int]]:
     """Returns multiplier and shift for numbers of zero and more, and for those below."""
     source, alpha, output = bound.input(0).scale, bound.input(1).scale, bound.output.scale
-    return quantize_multiplier(source / output), quantize_multiplier(source * alpha / output)
+    factor, leak = source / output, source * alpha / output
+    if bound.attributes.unsigned:
+        factor, leak = in_float32(source, 1.0, output), in_float32(source, alpha, output)
+    return quantize_multiplier(factor), quantize_multiplier(leak)
 
 
-def _infer(bound: BoundOperator[NoAttributes]) -> Sequence[tuple[tuple[int, ...], DType]]:
+def _infer(bound: BoundOperator[PreluAttributes]) -> Sequence[tuple[tuple[int, ...], DType]]:
     source, alpha, output = bound.input(0), bound.input(1), bound.output
     require_dtype(source, DType.FLOAT32, *QUANTIZED)
     require_same_dtype(source, output)
@@ -44,7 +57,7 @@ def _infer(bound: BoundOperator[NoAttributes]) -> Sequence[tuple[tuple[int, ...]
 
 
 def _reference(
-    bound: BoundOperator[NoAttributes], inputs: Sequence[Array | None]
+    bound: BoundOperator[PreluAttributes], inputs: Sequence[Array | None]
 ) -> Sequence[Array]:
     (values, alphas), output = arrays(inputs), bound.output
     if output.dtype is DType.FLOAT32:
@@ -61,6 +74,10 @@ def _reference(
     return [np.clip(scaled + output.zero_point, low, high).astype(values.dtype)]
 
 
+def _import_tflite(node: SourceNode) -> Imported:
+    return Imported(PreluAttributes(node.from_uint8), check_counts(node, 2))
+
+
 def _examples() -> Iterator[Example]:
     def case(
         name: str, dtype: DType, shapes: tuple[tuple[int, ...], tuple[int, ...]], alpha: Tensor
@@ -75,7 +92,7 @@ def _examples() -> Iterator[Example]:
                 quantized("input", shapes[0], 0.05 * scale, 4 * zero, dtype),
                 quantized("output", result, 0.04 * scale, -9 * zero, dtype),
             )
-        graph = single(name, "prelu", NoAttributes(), [ends[0], alpha], [ends[1]])
+        graph = single(name, "prelu", PreluAttributes(), [ends[0], alpha], [ends[1]])
         return Example(name, graph, (str(dtype),))
 
     image = (1, 3, 4, 5)
@@ -88,9 +105,10 @@ def _examples() -> Iterator[Example]:
 
 OPERATOR = OperatorKind(
     name="prelu",
-    attributes=NoAttributes,
+    attributes=PreluAttributes,
     infer=_infer,
     reference=_reference,
-    importers={"tflite": {"PRELU": import_plain(2)}},
+    importers={"tflite": {"PRELU": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
 )

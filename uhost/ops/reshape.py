@@ -11,7 +11,7 @@ import numpy as np
 from uhost.errors import MalformedModelError
 from uhost.ir.dtype import DType
 from uhost.ir.graph import Attributes, BoundOperator
-from uhost.ir.tensor import Array, Tensor
+from uhost.ir.tensor import Array
 from uhost.ops._checks import require_same_dtype
 from uhost.ops._examples import quantized, real
 from uhost.ops._interval import Interval
@@ -92,22 +92,14 @@ def _import_squeeze(node: SourceNode) -> Imported:
         raise malformed(node, f"axes {sorted(gone)} of {list(source.shape)} are not all of size 1")
     gone = gone or {axis for axis in range(rank) if source.shape[axis] == 1}
     shape = tuple(size for axis, size in enumerate(source.shape) if axis not in gone)
-    return _reshaped(node, source, shape)
+    return Imported(ReshapeAttributes(), (source,), output_shape=shape)
 
 
 def _import_expand_dims(node: SourceNode) -> Imported:
     source, operand = check_counts(node, 2)
     axis = constant_axis(node, operand, len(source.shape) + 1)
-    return _reshaped(node, source, (*source.shape[:axis], 1, *source.shape[axis:]))
-
-
-def _reshaped(node: SourceNode, source: Tensor, shape: tuple[int, ...]) -> Imported:
-    if node.outputs[0].shape != shape:
-        raise malformed(
-            node,
-            f"{list(source.shape)} becomes {list(shape)}, declared {list(node.outputs[0].shape)}",
-        )
-    return Imported(ReshapeAttributes(), (source,))
+    shape = (*source.shape[:axis], 1, *source.shape[axis:])
+    return Imported(ReshapeAttributes(), (source,), output_shape=shape)
 
 
 def _examples() -> Iterable[Example]:

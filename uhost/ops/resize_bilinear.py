@@ -26,6 +26,9 @@ from uhost.ops._resize import (
 ONE = 1 << 10
 """A whole pixel of the integer kernel's fixed point."""
 
+UNSIGNED_OFFSET = 128
+"""By so much a uint8 number is more than the int8 one that stands for it."""
+
 TYPES = (DType.FLOAT32, DType.INT8, DType.INT16)
 
 
@@ -86,6 +89,9 @@ def _reference(
 ) -> Sequence[Array]:
     source, at = inputs[0], bound.attributes
     assert source is not None
+    is_unsigned = at.unsigned and source.dtype == np.int8
+    if is_unsigned:
+        source = source.astype(np.float32) + np.float32(UNSIGNED_OFFSET)
     is_float = source.dtype == np.float32
     find = between_floats if is_float else between
     rows, columns = (find(at, axis, source.shape[1 + axis]) for axis in (0, 1))
@@ -99,6 +105,8 @@ def _reference(
         + upper[:, :, columns.upper] * (whole - down) * across
         + lower[:, :, columns.upper] * down * across
     )
+    if is_unsigned:
+        return [(np.trunc(mixed + np.float32(0.5)) - UNSIGNED_OFFSET).astype(np.int8)]
     if is_float:
         return [mixed.astype(np.float32)]
     # To nearest, halves away from zero; 0 and below go with the negative ones.
@@ -107,7 +115,7 @@ def _reference(
 
 
 def _import_tflite(node: SourceNode) -> Imported:
-    return import_resize(node, "ResizeBilinearOptions")
+    return import_resize(node, "ResizeBilinearOptions", unsigned=node.from_uint8)
 
 
 def _examples() -> Iterable[Example]:
@@ -124,5 +132,6 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"RESIZE_BILINEAR": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
     by_litert=reads(DType.INT16),
 )

@@ -58,6 +58,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"SELECT": import_plain(3)}},
     examples=_examples,
+    takes_uint8=True,
     folds_at_import=True,
     by_litert=lambda bound: True,
 )

@@ -29,6 +29,7 @@ OPERATOR = OperatorKind(
     reference=select,
     importers={"tflite": {"SELECT_V2": import_plain(3)}},
     examples=_examples,
+    takes_uint8=True,
     folds_at_import=True,
     by_litert=lambda bound: bound.output.dtype in (DType.INT32, DType.INT64, DType.BOOL),
 )

@@ -54,6 +54,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"SHAPE": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
     reads_shapes=True,
     by_litert=lambda bound: bound.output.dtype is DType.INT64,
 )

@@ -98,6 +98,7 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"SUB": import_activation("SubOptions", SubAttributes)}},
     examples=_examples,
     rows=element_rows,
+    takes_uint8=True,
     folds_at_import=True,
     is_channelwise=lambda bound: bound.input(0).shape == bound.input(1).shape,
     by_litert=reads(DType.INT64),

@@ -74,6 +74,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"SUM": import_reduction}},
     examples=_examples,
+    takes_uint8=True,
     folds_at_import=True,
     by_litert=reads(DType.INT32, DType.INT64),
 )

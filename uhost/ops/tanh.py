@@ -86,6 +86,7 @@ OPERATOR = OperatorKind(
     importers={"tflite": {"TANH": import_plain(1)}},
     examples=_examples,
     rows=element_rows,
+    takes_uint8=True,
     interval=elementwise(_reference),
     is_channelwise=lambda bound: True,
 )

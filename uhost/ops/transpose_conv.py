@@ -44,12 +44,15 @@ class TransposeConvAttributes(Attributes):
     """Pairs are (rows, columns). Weights are (outputs, rows, columns, inputs).
 
     `size` is that of the output image; `before` how far the first window lies off it.
+    `unsigned`: the file's types are uint8. LiteRT rounds the product of the input scales to
+    float32, and subtracts the zero point of the weights.
     """
 
     stride: tuple[int, int]
     before: tuple[int, int]
     size: tuple[int, int]
     activation: Activation
+    unsigned: bool = False
 
 
 def window_axes(bound: BoundOperator[TransposeConvAttributes]) -> tuple[Axis, Axis]:
@@ -133,6 +136,7 @@ def _import_tflite(node: SourceNode) -> Imported:
         (padding.top, padding.left),
         (output.shape[1], output.shape[2]),
         tflite_activation(options.FusedActivationFunction()),
+        node.from_uint8,
     )
     return Imported(attributes, (x, weights, bias))
 
@@ -153,6 +157,7 @@ def _examples() -> Iterator[Example]:
         more: tuple[int, int] = (0, 0),
         activation: Activation = Activation.NONE,
         style: LayerStyle = PLAIN,
+        unsigned: bool = False,
     ) -> Example:
         window = (weights[1], weights[2])
         rows, columns = (
@@ -164,7 +169,7 @@ def _examples() -> Iterator[Example]:
         image = (x[0], rows, columns, weights[0])
         padding = tflite_padding(0 if same else 1, image, window, stride, (1, 1), name)
         before = (padding.top, padding.left)
-        attributes = TransposeConvAttributes(stride, before, (rows, columns), activation)
+        attributes = TransposeConvAttributes(stride, before, (rows, columns), activation, unsigned)
         return layer_example(name, "transpose_conv", attributes, x, weights, 0, _infer, style)
 
     relu, relu6, n1 = Activation.RELU, Activation.RELU6, Activation.RELU_N1_TO_1
@@ -180,6 +185,8 @@ def _examples() -> Iterator[Example]:
     yield case("no_bias", (1, 3, 3, 3), (2, 2, 2, 3), style=LayerStyle(with_bias=False))
     yield case("extreme_values", (1, 3, 3, 4), (6, 3, 3, 4), same=True, style=EXTREME)
     yield case("extreme_shifts", (1, 3, 3, 3), (8, 2, 2, 3), style=SHIFTS)
+    shifted = LayerStyle(per_channel=False, weight_zero_point=23)
+    yield case("uint8", (1, 4, 5, 3), (5, 3, 3, 3), same=True, style=shifted, unsigned=True)
     yield case("int16", (1, 4, 3, 5), (4, 3, 3, 5), same=True, style=INT16)
     yield case("int16_narrow", (1, 3, 3, 3), (3, 3, 3, 3), activation=relu, style=INT16_NARROW)
     floats = LayerStyle(dtype=DType.FLOAT32)
@@ -194,6 +201,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"TRANSPOSE_CONV": _import_tflite}},
     examples=_examples,
+    takes_uint8=True,
     macs=_macs,
     operands=lambda bound: (bound.input(0),),
 )

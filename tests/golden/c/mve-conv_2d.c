@@ -6,7 +6,7 @@
  *
  * For cortex-m55 and other Arm CPUs with the Helium extension (MVE).
  *
- * pointwise_odd_channels: 1 operator, arena of 192 bytes.
+ * pointwise_odd_channels: 1 operator, arena of 112 bytes.
  * Weights and tables: 224 bytes. No allocation, no global state, no recursion.
  */
 #include "model.h"
@@ -2040,7 +2040,7 @@ enum pointwise_odd_channels_status pointwise_odd_channels_run(void *memory)
     }
 
     /* 0: CONV_2D -> 1x5x3x5, output */
-    conv_2d_pointwise((const int8_t *)(arena + 0), conv_2d_weights, (int8_t *)(arena + 112));
+    conv_2d_pointwise((const int8_t *)(arena + 0), conv_2d_weights, (int8_t *)(arena + 0));
 
     return POINTWISE_ODD_CHANNELS_OK;
 }
@@ -2056,7 +2056,7 @@ enum pointwise_odd_channels_status pointwise_odd_channels_run_operator(
     }
     switch (index) {
     case 0: /* CONV_2D */
-        conv_2d_pointwise((const int8_t *)(arena + 0), conv_2d_weights, (int8_t *)(arena + 112));
+        conv_2d_pointwise((const int8_t *)(arena + 0), conv_2d_weights, (int8_t *)(arena + 0));
         break;
     default:
         return POINTWISE_ODD_CHANNELS_BAD_OPERATOR;

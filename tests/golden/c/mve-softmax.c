@@ -6,7 +6,7 @@
  *
  * For cortex-m55 and other Arm CPUs with the Helium extension (MVE).
  *
- * int8: 1 operator, arena of 32 bytes.
+ * int8: 1 operator, arena of 16 bytes.
  * Weights and tables: 404 bytes. No allocation, no global state, no recursion.
  */
 #include "model.h"
@@ -195,7 +195,7 @@ enum int8_status int8_run(void *memory)
     }
 
     /* 0: SOFTMAX -> 1x12, output */
-    softmax((const int8_t *)(arena + 0), softmax_exponentials, (int8_t *)(arena + 16));
+    softmax((const int8_t *)(arena + 0), softmax_exponentials, (int8_t *)(arena + 0));
 
     return INT8_OK;
 }
@@ -209,7 +209,7 @@ enum int8_status int8_run_operator(void *memory, uint32_t index)
     }
     switch (index) {
     case 0: /* SOFTMAX */
-        softmax((const int8_t *)(arena + 0), softmax_exponentials, (int8_t *)(arena + 16));
+        softmax((const int8_t *)(arena + 0), softmax_exponentials, (int8_t *)(arena + 0));
         break;
     default:
         return INT8_BAD_OPERATOR;

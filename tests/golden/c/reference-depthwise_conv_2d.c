@@ -76,14 +76,15 @@ UHOST_MAYBE_UNUSED static inline int32_t uhost_multiply_by_quantized_multiplier(
  * uhost_multiply_by_quantized_multiplier rounds it for a shift of -1 - shift, plus zero_point.
  * |sum| < 2^30, multiplier >= 0 and 0 <= shift <= 30.
  *
- * Taking one off for a negative sum sends ties away from zero, and halving last leaves only one
- * shift by a variable amount. Where sum < 0 but the product is 0, -1 comes back as 0.
+ * The upper word is rounded by the top bit of the lower one: no constant of 64 bits takes two
+ * registers. Taking one off for a negative sum sends ties away from zero, and halving last leaves
+ * only one shift by a variable amount. Where sum < 0 but the product is 0, -1 comes back as 0.
  */
 UHOST_MAYBE_UNUSED static inline int32_t uhost_scale(int32_t sum, int32_t multiplier, int32_t shift,
                                                      int32_t zero_point)
 {
-    const int32_t high =
-        (int32_t)(((int64_t)(sum * 2) * multiplier + ((int64_t)1 << 31)) >> 32);
+    const int64_t product = (int64_t)(sum * 2) * multiplier;
+    const int32_t high = (int32_t)(product >> 32) + (int32_t)((uint32_t)product >> 31);
 
     return (((high + (sum >> 31)) >> shift) + (1 + 2 * zero_point)) >> 1;
 }
@@ -120,9 +121,8 @@ UHOST_KERNEL void depthwise_conv_2d_band(
     int8_t *output,
     int8_t *restrict band)
 {
-    for (int32_t i = 0; i < 147; ++i) {
-        band[i] = -5; /* What stays so is left and right of the image. */
-    }
+    /* What stays so is left and right of the image. */
+    __builtin_memset(band, -5, 147);
     for (int32_t out_y = 0; out_y < 6; ++out_y) {
         /* The rows under the window; those outside of the image are the zero point. */
         for (int32_t ky = 0; ky < 3; ++ky) {
@@ -130,9 +130,7 @@ UHOST_KERNEL void depthwise_conv_2d_band(
             int8_t *const row = band + ky * 49 + 7;
 
             if (y < 0 || y >= 6) {
-                for (int32_t i = 0; i < 35; ++i) {
-                    row[i] = -5;
-                }
+                __builtin_memset(row, -5, 35);
                 continue;
             }
             __builtin_memcpy(row, input + y * 35, 35);

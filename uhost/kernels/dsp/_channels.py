@@ -114,14 +114,16 @@ def clamp_range(bound: BoundOperator[Any]) -> tuple[int, int]:
     return activation_range(bound.attributes.activation.bounds, bound.output)
 
 
-def fold(bound: BoundOperator[Any], *, keep_constant: bool = False) -> Channels:
-    """Returns the output channels of an int8 layer.
+def fold(
+    bound: BoundOperator[Any], *, keep_constant: bool = False, taps: Integers | None = None
+) -> Channels:
+    """Returns the output channels of an int8 layer, or of those of its outputs that read `taps`.
 
     The input's zero point goes into the biases. Channels that cannot change are made
     constant, unless `keep_constant`; elements of padding count as inputs that may have any value.
     """
     factors = conv_requantization(bound)
-    taps = channel_weights(bound)
+    taps = channel_weights(bound) if taps is None else taps
     bias = channel_bias(bound) - bound.input(0).zero_point * taps.sum(1)
     positive, negative = np.maximum(taps, 0).sum(1), np.minimum(taps, 0).sum(1)
     lowest = bias - 128 * positive + 127 * negative

@@ -66,3 +66,15 @@ def summing(pairs: int, columns: int) -> Work:
     each = Work(load=columns, multiply=columns, alu=1, branch=1)
     around = Work(alu=10 + 4 * columns, store=columns, branch=2)
     return work + each * pairs + around * -(-pairs // 128)
+
+
+PATCH_BYTES = 162
+"""Code of `uhost_dsp_patch`."""
+
+
+def patching(before: int, inside: int, after: int) -> Work:
+    """Returns the work of a call of `uhost_dsp_patch`: so many bytes off the image and on it."""
+    work = Work(alu=22, load=4, multiply=4, load_many=2, store_many=1, words=12, branch=3)
+    work += Work(load=1, store=1, alu=1, branch=1) * (before + inside)
+    off = Work(load=1, store=1, alu=4, multiply=1, load_many=1, words=2, branch=1)
+    return work + off * after

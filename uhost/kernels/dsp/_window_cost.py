@@ -12,7 +12,7 @@ from typing import Any
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import KernelCall
-from uhost.kernels.dsp._pieces import setting, widening
+from uhost.kernels.dsp._pieces import PATCH_BYTES, patching, setting, widening
 from uhost.kernels.dsp._product_cost import (
     CALL,
     WIDEN_ALIGNED_BYTES,
@@ -26,9 +26,6 @@ from uhost.targets._work import Work
 
 _SAVED = Work(alu=14, store=3, load_many=1, store_many=1, words=18)
 """Entry and return of a function that needs every register."""
-
-PATCH_BYTES = 162
-"""Code of `uhost_dsp_patch`."""
 
 FILL_PATCH_BYTES = 270
 """Code of `uhost_dsp_fill_patch`."""
@@ -61,12 +58,7 @@ def _run(call: KernelCall, y: int, x: int) -> Work:
         return Work(alu=4, branch=2, untaken=2)
     outside = max(-x, 0), max(x + taps - int(width), 0)
     inside = taps - sum(outside)
-    patch = Work(alu=22, load=4, multiply=4, load_many=2, store_many=1, words=12, branch=3)
-    patch += Work(load=1, store=1, alu=1, branch=1) * (outside[0] * depth)
-    patch += Work(load=1, store=1, alu=1, branch=1) * (inside * depth)
-    patch += Work(load=1, store=1, alu=4, multiply=1, load_many=1, words=2, branch=1) * (
-        outside[1] * depth
-    )
+    patch = patching(outside[0] * depth, inside * depth, outside[1] * depth)
     return patch + Work(alu=9, load=2, store=1, branch=2, untaken=1)
 
 

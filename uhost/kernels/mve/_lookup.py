@@ -9,6 +9,7 @@ import numpy as np
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Constant, KernelCall, Parameter
+from uhost.kernels._overlap import by_element
 from uhost.kernels.reference._lookup import response
 from uhost.targets._work import Work
 
@@ -35,7 +36,13 @@ def lookup_call(bound: BoundOperator[Any]) -> KernelCall:
             "lowest": lowest,
             "highest": highest,
         }
-        return KernelCall("mve", "clamp", values, (input_parameter, output_parameter))
+        return KernelCall(
+            "mve",
+            "clamp",
+            values,
+            (input_parameter, output_parameter),
+            overlaps=(by_element(bound),),
+        )
     # The index is the byte itself: of a negative input 256 more.
     table = np.roll(outputs, int(inputs[0]))
     return KernelCall(
@@ -48,6 +55,7 @@ def lookup_call(bound: BoundOperator[Any]) -> KernelCall:
             output_parameter,
         ),
         constants=(Constant("table", table),),
+        overlaps=(by_element(bound),),
     )
 
 

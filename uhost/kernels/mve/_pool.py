@@ -9,8 +9,8 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import KernelCall, Parameter
+from uhost.kernels.mve._overlaps import window_overlap
 from uhost.kernels.mve._work import INLINE_LOOP
-from uhost.kernels.reference._window import window_overlaps
 from uhost.numerics.fixed_point import activation_range
 from uhost.ops._pooling import PoolAttributes, window_axes
 from uhost.ops._window import Axis
@@ -72,7 +72,7 @@ def pool_call(
             Parameter("input", "const int8_t *", "input"),
             Parameter("output", "int8_t *", "output"),
         ),
-        overlaps=window_overlaps(bound, *window_axes(bound)),
+        overlaps=(window_overlap(*window_axes(bound), x.shape[3], x.shape[3], lanes, x.shape[0]),),
     )
 
 

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Constant, KernelCall, Parameter
+from uhost.kernels._overlap import Overlap, forward
 from uhost.kernels.mve import _work as work
 from uhost.kernels.mve._channels import Channels, Integers
+from uhost.kernels.mve._overlaps import product_steps
 from uhost.targets._work import Work
 
 STEP = 16
@@ -90,9 +92,16 @@ def suffix(channels: Channels) -> str:
 
 def pointwise_call(template: str, bound: BoundOperator[Any], channels: Channels) -> KernelCall:
     """Returns the call for a layer whose every `K` inputs in a row give one pixel's outputs."""
-    pixels = bound.output.elements // len(channels.weights)
+    count, depth = channels.weights.shape
+    pixels = bound.output.elements // count
     return product_call(
-        template, bound, channels, pixels=pixels, pitch=channels.weights.shape[1], values={}
+        template,
+        bound,
+        channels,
+        pixels=pixels,
+        pitch=depth,
+        values={},
+        overlaps=(forward(0, *product_steps(pixels, depth, depth, count, count)),),
     )
 
 
@@ -107,6 +116,7 @@ def product_call(
     stride: int = 0,
     scratch_bytes: int = 0,
     includes: Sequence[str] = (),
+    overlaps: tuple[Overlap, ...] = (),
 ) -> KernelCall:
     """Returns the call of a kernel that multiplies `pixels` columns in a row at a time.
 
@@ -149,6 +159,7 @@ def product_call(
             *(("mve_clamp",) if channels.clamped else ()),
             *includes,
         ),
+        overlaps=overlaps,
     )
 
 

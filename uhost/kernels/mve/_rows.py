@@ -8,6 +8,7 @@ from typing import Any
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import KernelCall, Parameter
+from uhost.kernels.reference._elements import shared_bytes
 from uhost.kernels.reference._nest import (
     broadcast_strides,
     headers,
@@ -80,6 +81,7 @@ def rows_call(
             Parameter("output", "int8_t *", "output"),
         ),
         includes=("requantize",) if rows.first_stands or rows.second_stands else (),
+        overlaps=shared_bytes(bound),
     )
 
 

@@ -23,10 +23,17 @@ def requantized(vectors: int, *, positive: bool) -> Work:
     return vectors * Work(vector_multiply=1, vector_alu=3 if positive else 5)
 
 
-def product(pairs: int, channels: int, depth: int, *, positive: bool) -> Work:
-    """Returns one call of `uhost_mve_product`: `pairs` of columns of `depth` bytes."""
+def product(
+    pairs: int, channels: int, depth: int, *, positive: bool, short: bool | None = None
+) -> Work:
+    """Returns one call of `uhost_mve_product`: `pairs` of columns of `depth` bytes.
+
+    `short` names the function; columns of 16 bytes may go through either.
+    """
     groups, ragged = -(-channels // 4), channels % 4 != 0
-    short, steps = depth <= 16, (depth - 1) // 16
+    steps = (depth - 1) // 16
+    if short is None:
+        short = depth <= 16
     finish = _TO_LANES + requantized(2, positive=positive) + _NARROW
     finish += Work(vector_load=3, load=3, alu=2, vector_store=1, branch=1)
     if ragged:

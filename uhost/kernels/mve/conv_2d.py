@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels._overlap import Overlap, forward
 from uhost.kernels.mve import _work as work
 from uhost.kernels.mve._channels import Channels, fold, why_not_int8
 from uhost.kernels.mve._lines import Lines, image_lines
+from uhost.kernels.mve._overlaps import line_overlap, moved, product_steps
 from uhost.kernels.mve._product import (
     STEP,
     clamp_work,
@@ -112,7 +116,27 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
         stride=values["output_steps"][1],
         scratch_bytes=0 if direct else line_bytes + padding_bytes,
         includes=() if direct else ("mve_lines",),
+        overlaps=(_overlap(bound, lines, direct=direct),),
     )
+
+
+def _overlap(bound: BoundOperator[Conv2DAttributes], lines: Lines, *, direct: bool) -> Overlap:
+    """Returns the overlap: a line's window is in scratch before its outputs are written.
+
+    Where the image's rows are the lines, they are read as the outputs are written.
+    """
+    _, _, width, depth = bound.input(0).shape
+    _, _, pixels, channels = bound.output.shape
+    input_steps = lines.steps(width * depth, depth)
+    output_steps = lines.steps(pixels * channels, channels)
+    if not direct:
+        end = (lines.along.output - 1) * output_steps[1] + channels
+        return line_overlap(lines.across, input_steps[0], output_steps[0], end)
+    pitch, column = lines.along.stride * depth, lines.along.window * depth
+    steps = product_steps(pixels, pitch, column, channels, channels)
+    index = np.arange(lines.across.output)
+    reads = index * lines.across.stride * input_steps[0]
+    return forward(0, *moved(steps, reads, index * output_steps[0]))
 
 
 def spread_offsets(depth: int, position_bytes: int, *, contiguous: bool) -> tuple[int, ...]:

@@ -15,8 +15,10 @@ import numpy as np
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Constant, Kernel, KernelCall
+from uhost.kernels._overlap import Overlap, forward
 from uhost.kernels.mve import _work as work
 from uhost.kernels.mve._channels import Channels, fold, why_not_int8
+from uhost.kernels.mve._overlaps import lowest_lines, moved
 from uhost.kernels.mve._product import (
     clamp_work,
     code_bytes,
@@ -58,6 +60,24 @@ def _taps(columns: Axis, pixel: int, depth: int, column: int) -> tuple[tuple[int
     return tuple(found.get(tap, (0, 0, 0)) for tap in range(columns.window))
 
 
+def _overlap(bound: BoundOperator[Conv2DAttributes], taps: tuple[tuple[int, ...], ...]) -> Overlap:
+    """Returns the overlap: of each row, a group's windows are in scratch before it is written."""
+    x, output, depth = bound.input(0), bound.output, bound.input(1).shape[3]
+    rows, columns = window_axes(bound)
+    group = np.arange(x.shape[3] // depth)
+    count = output.shape[3] // len(group)
+    first = min((source for outputs, source, _ in taps if outputs), default=0)
+    end = (columns.output - 1) * output.shape[3] + count
+    steps = (first + group * depth, end + group * count)
+    images = np.arange(x.shape[0])[:, None]
+    reads = images * rows.size + lowest_lines(rows)
+    writes = images * rows.output + np.arange(rows.output)
+    read_bytes, write_bytes = x.shape[2] * x.shape[3], output.shape[2] * output.shape[3]
+    return forward(
+        0, *moved(steps, (reads * read_bytes).reshape(-1), (writes * write_bytes).reshape(-1))
+    )
+
+
 def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
     rows, columns = window_axes(bound)
     x, output, depth = bound.input(0), bound.output, bound.input(1).shape[3]
@@ -95,6 +115,7 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
         stride=output.shape[3],
         scratch_bytes=column * columns.output,
         includes=("mve_lines",),
+        overlaps=(_overlap(bound, values["taps"]),),
     )
     return replace(call, constants=(Constant("weights", np.concatenate(streams)),))
 

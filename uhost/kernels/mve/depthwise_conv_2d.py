@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
+from uhost.kernels._overlap import Overlap, forward
 from uhost.kernels.mve import _work as work
 from uhost.kernels.mve._channels import Channels, fold, why_not_int8
 from uhost.kernels.mve._lines import Lines, image_lines
+from uhost.kernels.mve._overlaps import lowest_lines, moved
 from uhost.kernels.mve._product import STEP
 from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes, window_axes
 from uhost.targets._work import Work
@@ -146,7 +148,23 @@ def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
         constants=(Constant("records", _records(channels, lines)),),
         scratch_bytes=scratch_bytes,
         includes=("mve", "mve_planes", *(("mve_clamp",) if channels.clamped else ())),
+        overlaps=(_overlap(lines, count, values["input_steps"], values["output_steps"]),),
     )
+
+
+def _overlap(
+    lines: Lines, channels: int, input_steps: tuple[int, int], output_steps: tuple[int, int]
+) -> Overlap:
+    """Returns the overlap: eight channels of two lines' rows are in planes before they are written.
+
+    The rows are those of both windows, also where there is no second line.
+    """
+    across, along = lines.across, lines.along
+    first = np.arange(0, channels, _GROUP)
+    end = (along.output - 1) * output_steps[1] + np.minimum(first + _GROUP, channels)
+    last = np.minimum(np.arange(1, across.output + 1, 2), across.output - 1)
+    reads = lowest_lines(across, lines=2) * input_steps[0]
+    return forward(0, *moved((first, end), reads, last * output_steps[0]))
 
 
 def _lines_work(p: Mapping[str, Any], channels: int, *, has_second: bool) -> Work:

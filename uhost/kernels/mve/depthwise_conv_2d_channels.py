@@ -17,6 +17,7 @@ from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
 from uhost.kernels._quantize import channel_bias
 from uhost.kernels.mve import _work as work
 from uhost.kernels.mve._channels import Channels, fold, why_not_int8
+from uhost.kernels.mve._overlaps import window_overlap
 from uhost.ops._window import Axis
 from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes, window_axes
 from uhost.targets._work import Work
@@ -114,6 +115,7 @@ def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
             Parameter("output", "int8_t *", "output"),
         ),
         constants=(Constant("records", _records(bound, channels, leaves)),),
+        overlaps=(window_overlap(rows, columns, inputs, count, _LANES, x.shape[0]),),
     )
 
 

@@ -12,6 +12,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
+from uhost.kernels._overlap import by_element
 from uhost.numerics.softmax import softmax_exponentials
 from uhost.ops.softmax import SoftmaxAttributes
 from uhost.targets._work import Work
@@ -54,6 +55,7 @@ def _lower(bound: BoundOperator[SoftmaxAttributes]) -> KernelCall:
         ),
         constants=(Constant("exponentials", table),),
         includes=("requantize", "softmax"),
+        overlaps=(by_element(bound),),
     )
 
 

@@ -1,7 +1,6 @@
 """Instructions of the blocked int8 kernels, as GCC compiles their C for Armv7-M.
 
-Counted from the compiled loops; what is done once per block or pixel is rounded. MEMCPY and
-MEMSET are those of newlib, which GCC calls for loops that copy and fill.
+Counted from the compiled loops; what is done once per block or pixel is rounded.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from typing import Any
 
 from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import KernelCall
+from uhost.kernels.reference._memory import copying, filling
 from uhost.ops._window import Axis
 from uhost.targets._work import Work
 
@@ -22,35 +22,6 @@ _SPELLED_OUT = 64
 """So many bytes are copied in line."""
 
 
-def copying(size: int, offset: int = 0) -> Work:
-    """Returns a call of MEMCPY for `size` bytes; `offset` is how far either end is off a word."""
-    if offset and size < 8:
-        if size < 4:
-            return Work(alu=6, load=2, store=2, branch=4, untaken=2)
-        return Work(alu=9 + size - 4, load=size, store=size, branch=size - 1, untaken=3)
-    words, rest = divmod(size, 4)
-    work = Work(alu=9, branch=5, untaken=2) + Work(load=1, store=1) * words
-    # Blocks of sixteen words, then of four, then single ones: each counts and branches.
-    blocks = words // 16 + words % 16 // 4 + words % 4
-    work += Work(alu=1, branch=1) * blocks
-    if rest:
-        work += Work(alu=2, load=1, store=1, untaken=1)
-    if offset:
-        work += Work(alu=5, load=1, store=1, branch=1, untaken=3)
-    return work
-
-
-def filling(size: int) -> Work:
-    """Returns a call of MEMSET for `size` bytes at a word's address."""
-    blocks, words, rest = size // 16, size % 16 // 4, size % 4
-    work = Work(alu=8, load_many=1, store_many=1, words=6, branch=4, untaken=3)
-    if blocks:
-        work += Work(alu=9) + Work(alu=2, store=4, branch=1) * blocks
-    if words:
-        work += Work(alu=5) + Work(alu=1, store=1, branch=1) * words
-    return work + Work(alu=1, store=1, branch=1) * rest
-
-
 def blocks_work(values: Mapping[str, Any]) -> Work:
     """Returns all blocks of a layer; `values` are those of `block_values`."""
     p: int = values["pixel_block"]
@@ -60,12 +31,14 @@ def blocks_work(values: Mapping[str, Any]) -> Work:
     # Beyond the reach of a load a second pointer goes along.
     step += Work(alu=1) * (((c - 1) * depth > _ADDRESS_LIMIT) + ((p - 1) * depth > _ADDRESS_LIMIT))
     finish = Work(load=1 + values["per_channel"] * 2, alu=2, branch=1) * c
-    finish += Work(load=1, alu=13, multiply=1, store=1) * (p * c)
+    finish += Work(load=1, alu=12, multiply=1, store=1) * (p * c)
     channels: int = -(-values["channels_out"] // c)
     columns: int = -(-values["pixels"] // p)
     enter = Work(alu=12, load=4, store_many=1)
     if p > 1:
-        block = step * depth + finish + Work(load=10 + c, store=8 + c, alu=12, branch=2)
+        # The last block may begin before the one before ends.
+        place = 20 if values["channels_out"] % c else 6
+        block = step * depth + finish + Work(load=10 + c, store=8 + c, alu=place, branch=2)
         per_columns = Work(load=5, store=5, alu=12, branch=1)
         return (block * channels + per_columns) * columns + enter
     around = Work(load=3 + c // 2, store=2 + c // 2, alu=7, branch=2) if channels > 1 else Work()
@@ -87,9 +60,9 @@ def gathering_work(rows: Axis, columns: Axis, channels: int) -> Work:
     lines = int(inside_y.sum())
     for taps in inside_x.tolist():
         if columns.dilation == 1:
-            copy = copying(taps * channels, channels % 4)
+            copy = copying(taps * channels, channels)
         else:
-            copy = (copying(channels, channels % 4) + Work(alu=4, load=1, branch=1)) * taps
+            copy = (copying(channels, channels) + Work(alu=4, load=1, branch=1)) * taps
         work += (copy + Work(alu=6, load=1, branch=2)) * lines
     return work
 
@@ -97,7 +70,7 @@ def gathering_work(rows: Axis, columns: Axis, channels: int) -> Work:
 def band_work(values: Mapping[str, Any], rows: Axis, columns: Axis) -> Work:
     """Returns a depthwise convolution over a band; `values` are those its template prints."""
     taps: int = values["window_y"] * values["window_x"]
-    output = Work(load=2, multiply=1) * taps + Work(multiply=1, alu=14, store=1, branch=1)
+    output = Work(load=2, multiply=1) * taps + Work(multiply=1, alu=13, store=1, branch=1)
     output += Work(load=1) if values["has_bias"] else Work(alu=1)
     if values["per_channel"]:
         output += Work(load=2)
@@ -109,16 +82,28 @@ def band_work(values: Mapping[str, Any], rows: Axis, columns: Axis) -> Work:
     row = work * columns.output + Work(load=8, store=8, alu=10, branch=1)
     work = row * rows.output
     if values["padded"]:
-        size, inside = values["row_elements"], int(rows.valid_taps().sum())
-        offset = values["before_x"] * values["channels_in"] % 4
-        lines = rows.window * rows.output
-        work += (copying(size, offset) + Work(alu=8, branch=2, untaken=1)) * inside
-        work += (filling(size) + Work(alu=8, branch=3)) * (lines - inside)
+        work += _band_rows(values, rows)
     batches: int = values["batches"]
     work = work * batches + Work(alu=24, load=4, store=8)
     if values["margins"]:
         band = values["window_y"] * values["band_columns"] * values["channels_in"]
         work += filling(band)
+    return work
+
+
+def _band_rows(values: Mapping[str, Any], rows: Axis) -> Work:
+    """Returns the filling of the band for every row of outputs."""
+    size, channels = values["row_elements"], values["channels_in"]
+    work = Work()
+    for top in range(-rows.before, rows.output * rows.stride - rows.before, rows.stride):
+        for tap in range(rows.window):
+            y = top + tap * rows.dilation
+            target = (tap * values["band_columns"] + values["before_x"]) * channels
+            if 0 <= y < rows.size:
+                copy = copying(size, y * values["size_x"] * channels, target)
+                work += copy + Work(alu=8, branch=2, untaken=1)
+            else:
+                work += filling(size, target) + Work(alu=8, branch=3)
     return work
 
 

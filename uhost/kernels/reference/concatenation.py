@@ -7,8 +7,13 @@ import math
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._copy import Piece, lower_copies
-from uhost.kernels.reference._parameters import takes_anything
-from uhost.ops.concatenation import ConcatenationAttributes
+from uhost.ops.concatenation import ConcatenationAttributes, is_rescaled
+
+
+def _supports(bound: BoundOperator[ConcatenationAttributes]) -> str:
+    if any(is_rescaled(bound, index) for index in range(len(bound.inputs))):
+        return "an input is quantised otherwise than the output"
+    return ""
 
 
 def _lower(bound: BoundOperator[ConcatenationAttributes]) -> KernelCall:
@@ -25,4 +30,4 @@ def _lower(bound: BoundOperator[ConcatenationAttributes]) -> KernelCall:
     return lower_copies(bound, pieces)
 
 
-KERNEL = Kernel(operator="concatenation", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="concatenation", supports=_supports, lower=_lower)

@@ -13,11 +13,10 @@ from uhost.kernels.reference._parameters import (
     output_parameter,
     takes_anything,
 )
-from uhost.ops._elementwise import NoAttributes
-from uhost.ops.l2_normalization import OUTPUT_BITS
+from uhost.ops.l2_normalization import OUTPUT_BITS, L2NormalizationAttributes
 
 
-def _lower(bound: BoundOperator[NoAttributes]) -> KernelCall:
+def _lower(bound: BoundOperator[L2NormalizationAttributes]) -> KernelCall:
     source, output = bound.input(0), bound.output
     depth = source.shape[-1]
     values: dict[str, Any] = {"rows": source.elements // depth, "depth": depth}
@@ -27,6 +26,7 @@ def _lower(bound: BoundOperator[NoAttributes]) -> KernelCall:
             "reference", "l2_normalization_float32", values, parameters, includes=("float_sqrt",)
         )
     values |= {"offset": plus(-source.zero_point), "bits": OUTPUT_BITS}
+    values |= {"unsigned": bound.attributes.unsigned}
     return KernelCall(
         "reference",
         "l2_normalization_int8",

@@ -13,11 +13,10 @@ from uhost.kernels.reference._elements import (
     scaled,
 )
 from uhost.kernels.reference._parameters import takes_anything
-from uhost.ops._elementwise import NoAttributes
-from uhost.ops.prelu import prelu_scaling
+from uhost.ops.prelu import PreluAttributes, prelu_scaling
 
 
-def _lower(bound: BoundOperator[NoAttributes]) -> KernelCall:
+def _lower(bound: BoundOperator[PreluAttributes]) -> KernelCall:
     output = bound.output
     if output.dtype is DType.FLOAT32:
         return lower_elements(bound, Expression("a >= 0.0f ? a : a * b"))

@@ -14,16 +14,17 @@ from uhost.kernels.reference._parameters import (
     takes_anything,
 )
 from uhost.ops._resize import ResizeAttributes
-from uhost.ops.resize_bilinear import ONE, between, between_floats
+from uhost.ops.resize_bilinear import ONE, UNSIGNED_OFFSET, between, between_floats
 
 
 def _lower(bound: BoundOperator[ResizeAttributes]) -> KernelCall:
     source, output, at = bound.input(0), bound.output, bound.attributes
     batches, height, width, channels = source.shape
     is_float = source.dtype is DType.FLOAT32
-    find = between_floats if is_float else between
+    is_unsigned = source.dtype is DType.INT8 and at.unsigned
+    find = between_floats if is_float or is_unsigned else between
     rows, columns = (find(at, axis, source.shape[1 + axis]) for axis in (0, 1))
-    past = np.float32 if is_float else np.int32
+    past = np.float32 if is_float or is_unsigned else np.int32
     line = width * channels
     tables = {
         "rows": np.stack([rows.lower * line, rows.upper * line], 1).astype(np.int32),
@@ -41,6 +42,7 @@ def _lower(bound: BoundOperator[ResizeAttributes]) -> KernelCall:
         "image": height * line,
         "c_type": source.dtype.c_type,
         "is_float": is_float,
+        "unsigned_offset": UNSIGNED_OFFSET if is_unsigned else 0,
         # The sum is below 2^22 times an element.
         "sum_type": "int64_t" if source.dtype is DType.INT16 else "int32_t",
         "one": ONE,
@@ -48,7 +50,7 @@ def _lower(bound: BoundOperator[ResizeAttributes]) -> KernelCall:
         "whole": ONE * ONE,
     }
     constants = tuple(Constant(role, table) for role, table in tables.items())
-    past_type = "float" if is_float else "int32_t"
+    past_type = "float" if is_float or is_unsigned else "int32_t"
     types = ("int32_t", "int32_t", past_type, past_type)
     parameters = [
         constant_parameter(role, ctype, index)

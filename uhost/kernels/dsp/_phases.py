@@ -1,0 +1,123 @@
+"""A transposed convolution as one convolution per phase of its outputs.
+
+With stride s, output o of an axis reads input i through tap k where o + before = i·s + k. So the
+outputs of one remainder, a phase, read the taps of one remainder only, and from output to output
+of a phase the input goes on by one: a convolution with stride 1 and every s-th tap, turned round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from uhost.ir.graph import BoundOperator
+from uhost.kernels._quantize import channel_weights
+from uhost.kernels.dsp._channels import Channels, fold
+from uhost.ops._window import Axis
+from uhost.ops.transpose_conv import TransposeConvAttributes, window_axes
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseAxis:
+    """One axis of a phase: its outputs are `offset`, `offset` + stride, …
+
+    `taps` are the window's in the order of the inputs they read; those of output number i
+    are read at `first` + i and behind it.
+    """
+
+    offset: int
+    outputs: int
+    taps: range
+    first: int
+
+    def ends_outside(self, size: int) -> bool:
+        """True if some tap of some output lies before or behind the input."""
+        return self.first < 0 or self.first + self.outputs - 1 + max(len(self.taps), 1) > size
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Phase:
+    """The rows and columns of a phase, and its channels, completed to a multiple of four.
+
+    A phase that no tap reaches has one of zero weight.
+    """
+
+    rows: PhaseAxis
+    columns: PhaseAxis
+    channels: Channels
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """Rows and columns of taps."""
+        return max(len(self.rows.taps), 1), max(len(self.columns.taps), 1)
+
+
+def phase_axes(axis: Axis) -> list[PhaseAxis]:
+    """Returns the phases of one axis of a transposed convolution that have outputs."""
+    found = []
+    for offset in range(min(axis.stride, axis.size)):
+        first, tap = divmod(offset + axis.before, axis.stride)
+        taps = range(tap, axis.window, axis.stride)[::-1]
+        outputs = len(range(offset, axis.size, axis.stride))
+        found.append(PhaseAxis(offset, outputs, taps, first - max(len(taps) - 1, 0)))
+    return found
+
+
+def layer_phases(bound: BoundOperator[TransposeConvAttributes]) -> list[Phase]:
+    """Returns the phases of an int8 layer, in the order of their first outputs."""
+    weights = channel_weights(bound).reshape(bound.input(1).shape)
+    axes = [phase_axes(axis) for axis in window_axes(bound)]
+    found = []
+    for rows in axes[0]:
+        for columns in axes[1]:
+            if not rows.taps or not columns.taps:
+                taps = np.zeros_like(weights[:, 0, 0])
+                rows_read, columns_read = (
+                    PhaseAxis(axis.offset, axis.outputs, range(0), axis.first)
+                    for axis in (rows, columns)
+                )
+            else:
+                taps = weights[:, list(rows.taps)][:, :, list(columns.taps)]
+                taps = taps.reshape(len(weights), -1)
+                rows_read, columns_read = rows, columns
+            found.append(Phase(rows_read, columns_read, _completed(fold(bound, taps=taps))))
+    return found
+
+
+def _completed(channels: Channels) -> Channels:
+    """Returns the channels and constant ones behind them, up to a multiple of four."""
+    missing = -len(channels.bias) % 4
+    rows = ((0, missing), (0, 0))
+    return Channels(
+        np.pad(channels.weights, rows),
+        np.pad(channels.bias, (0, missing)),
+        np.pad(channels.multipliers, (0, missing)),
+        np.pad(channels.addends, (0, missing)),
+        np.pad(channels.shifts, (0, missing), constant_values=1),
+        np.pad(channels.lowest_sum, (0, missing)),
+        np.pad(channels.highest_sum, (0, missing)),
+        channels.zero_point,
+        channels.clamp,
+    )
+
+
+def all_channels(phases: Sequence[Phase]) -> Channels:
+    """Returns the channels of all phases after one another, those with fewer taps filled up.
+
+    Taps of zero weight change neither sums nor what they can reach.
+    """
+    parts = [phase.channels for phase in phases]
+    most = max(part.weights.shape[1] for part in parts)
+    return Channels(
+        np.vstack([np.pad(p.weights, ((0, 0), (0, most - p.weights.shape[1]))) for p in parts]),
+        np.concatenate([part.bias for part in parts]),
+        np.concatenate([part.multipliers for part in parts]),
+        np.concatenate([part.addends for part in parts]),
+        np.concatenate([part.shifts for part in parts]),
+        np.concatenate([part.lowest_sum for part in parts]),
+        np.concatenate([part.highest_sum for part in parts]),
+        parts[0].zero_point,
+        parts[0].clamp,
+    )

@@ -1,0 +1,122 @@
+"""TRANSPOSE_CONV of any window and stride: a convolution for each phase of the outputs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from uhost.ir.graph import BoundOperator
+from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
+from uhost.kernels.dsp._channels import why_not_int8
+from uhost.kernels.dsp._lift import lifted
+from uhost.kernels.dsp._phases import Phase, all_channels, layer_phases
+from uhost.kernels.dsp._phases_cost import phases_cost
+from uhost.kernels.dsp._product import Ends, column_pairs, ends_of, pack, why_inexact
+from uhost.ops.transpose_conv import TransposeConvAttributes
+
+_MOST_PHASES = 64
+
+
+def _supports(bound: BoundOperator[TransposeConvAttributes]) -> str:
+    reason = why_not_int8(bound)
+    if reason:
+        return reason
+    if bound.input(0).shape[0] != 1:
+        return f"batch of {bound.input(0).shape[0]}"
+    stride = bound.attributes.stride
+    if stride[0] * stride[1] > _MOST_PHASES:
+        return f"more than {_MOST_PHASES} phases"
+    reasons = (why_inexact(phase.channels) for phase in layer_phases(bound))
+    return next((reason for reason in reasons if reason), "")
+
+
+def _is_padded(bound: BoundOperator[TransposeConvAttributes], phases: list[Phase]) -> bool:
+    _, height, width, _ = bound.input(0).shape
+    return any(
+        phase.rows.ends_outside(height) or phase.columns.ends_outside(width) for phase in phases
+    )
+
+
+def _lower(bound: BoundOperator[TransposeConvAttributes]) -> KernelCall:
+    phases = layer_phases(bound)
+    _, height, width, depth = bound.input(0).shape
+    _, _, line, count = bound.output.shape
+    stride = bound.attributes.stride
+    # One shift for all phases, so that they share the routine.
+    ends = ends_of(all_channels(phases))
+    single = any(phase.columns.outputs % 2 for phase in phases)
+    streams, rows, offset = [], [], 0
+    for number, phase in enumerate(phases):
+        window = phase.window
+        pairs = column_pairs(window[1] * depth, window[0], even=single)
+        channels, pairs, summed = lifted(phase.channels, pairs, even=single)
+        own = slice(number * len(channels.bias), (number + 1) * len(channels.bias))
+        stream = pack(channels, pairs, Ends(ends.words[own], ends.bias[own], ends.shift))
+        streams.append(stream)
+        rows.append(
+            {
+                "top": phase.rows.first,
+                "left": phase.columns.first,
+                "rows": window[0],
+                "taps": window[1],
+                "pairs": len(pairs),
+                "summed": summed,
+                "weights": offset,
+                "last_weights": offset + len(stream) // (len(channels.bias) // 4) * (count // 4),
+                "output": (phase.rows.offset * line + phase.columns.offset) * count,
+                "lines": phase.rows.outputs,
+                "outputs": phase.columns.outputs,
+            }
+        )
+        offset += len(stream)
+    padded = _is_padded(bound, phases)
+    patch_bytes = -(-max(row["taps"] for row in rows) * depth // 8) * 8
+    column_words = 2 * max(row["pairs"] for row in rows)
+    lowest, highest = phases[0].channels.clamp
+    clamped = (lowest, highest) != (-128, 127)
+    summed = any(row["summed"] for row in rows)
+    return KernelCall(
+        library="dsp",
+        template="transpose_conv",
+        values={
+            "size": (height, width),
+            "depth": depth,
+            "channels": count,
+            "window": bound.input(1).shape[1:3],
+            "stride": stride,
+            "image": bound.attributes.size,
+            "phases": tuple(tuple(row.values()) for row in rows),
+            "fields": tuple(rows[0]),
+            "single": single,
+            "padded": padded,
+            "summed": summed,
+            "patch_bytes": patch_bytes,
+            "column_words": column_words,
+            "aligned": depth % 8 == 0,
+            "zero_point": bound.input(0).zero_point,
+            "suffix": f"_shift_{ends.shift}" if ends.shift else "",
+            "clamped": clamped,
+            "lowest": lowest,
+            "highest": highest,
+        },
+        parameters=(
+            Parameter("input", "const int8_t *", "input"),
+            Parameter("weights", "const uint32_t *", "constant"),
+            Parameter("output", "int8_t *", "output"),
+            Parameter("columns", "uint32_t *", "scratch"),
+        ),
+        constants=(Constant("weights", np.concatenate(streams)),),
+        scratch_bytes=4 * column_words + 3 * patch_bytes * padded,
+        includes=(
+            "dsp",
+            "dsp_phase",
+            "dsp_product",
+            f"dsp_product_tiles:shift={ends.shift}",
+            "dsp_widen",
+            *(("dsp_run",) if padded else ()),
+            *(("dsp_sums",) if summed else ()),
+            *(("dsp_clamp",) if clamped else ()),
+        ),
+    )
+
+
+KERNEL = Kernel("transpose_conv", _supports, _lower, features=("dsp",), cost=phases_cost)
