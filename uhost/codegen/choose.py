@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import log
 
 from uhost.codegen._reasons import Reasons
 from uhost.codegen._routines import routine_of
 from uhost.codegen.lowered import Lowered, arena_bytes
 from uhost.codegen.stated import fixed_bytes, option_of
-from uhost.config.compilation import CompilationConfig, Pool
+from uhost.codegen.stream import chains, streamed
+from uhost.config.compilation import CompilationConfig, Executor, Pool
 from uhost.errors import OutOfMemoryError
 from uhost.ir.graph import Graph
 from uhost.ir.printer import short_name
@@ -40,6 +42,17 @@ class Limits:
 MOST_SLOWDOWN = 1.2
 """How many times the cycles of the fastest kernels the smallest arena may take."""
 
+MOST_STRIP_SLOWDOWN = 2.0
+"""How many times the fastest one's cycles a kernel may take that makes rows of a stream."""
+
+MOST_STREAM_SLOWDOWN = 1.5
+"""How many times the cycles of the fastest kernels a model may take that runs row by row."""
+
+_MOST_STREAMS = 3
+_RESOLUTION = 512
+_CHAINS_TRIED = 8
+_CYCLES_FOR_RAM = 8
+
 RESERVE = 100
 """One part in so many of the flash limit is kept free for what costs are off."""
 
@@ -54,6 +67,7 @@ def lower_module(
     graphs: Sequence[Graph],
     config: CompilationConfig,
     forced: Mapping[str, Mapping[str, str]],
+    most_slowdown: float = MOST_SLOWDOWN,
 ) -> list[Lowered]:
     """Returns the graphs with a kernel per operator and a place for every tensor.
 
@@ -67,44 +81,92 @@ def lower_module(
     kernels = Kernels(graphs, config, forced)
     pools = config.usable_workspace_pools()
     for pool in pools:
-        made = kernels.lower(pool, _limits(config, None))
+        made = kernels.lower(pool, replace(_limits(config, None), arena_bytes=None))
         if has_room(pool, arena_bytes(made, config.executor)):
             break
     else:
         pool = by_room(pools)[-1]
     limits = _limits(config, pool)
     if config.optimize == "ram":
-        return _least_ram(kernels, pool, limits, made)
+        best = _least_ram(kernels, pool, limits, made, most_slowdown)
+        if not any(forced.values()):
+            best = _with_streams(best, kernels, pool, limits, _cycles(made))
+        user = config.ram_limit_bytes
+        if user is None or arena_bytes(best, config.executor) <= user:
+            return best
     if limits.arena_bytes is None or arena_bytes(made, config.executor) <= limits.arena_bytes:
         return made
     return kernels.lower(pool, limits)
 
 
 def _least_ram(
-    kernels: Kernels, pool: Pool, limits: Limits, fastest: list[Lowered]
+    kernels: Kernels,
+    pool: Pool,
+    limits: Limits,
+    fastest: list[Lowered],
+    most_slowdown: float,
 ) -> list[Lowered]:
     """Returns the graphs with the fastest kernels of the smallest arena that is found.
 
     The limit of RAM is halved in on, between what no choice can go below and the arena of
     the fastest kernels. `fastest` are the graphs with those; kernels that take more than
-    `MOST_SLOWDOWN` times their cycles are no choice.
+    `most_slowdown` times their cycles are no choice.
     """
-    most_cycles = MOST_SLOWDOWN * _cycles(fastest)
+    most_cycles = most_slowdown * _cycles(fastest)
     executor = kernels.config.executor
     alignment = executor.alignment_bytes
-    best, high = fastest, arena_bytes(fastest, executor)
+    best = smallest = fastest
+    high = arena_bytes(fastest, executor)
     low = min(kernels.floor(pool), high)
-    while low < high:
+    # Halving on to the last byte finds little more.
+    while high - low > high // _RESOLUTION:
         trial = low + (high - low) // 2 // alignment * alignment
         made = kernels.lower(pool, replace(limits, arena_bytes=trial))
         found = arena_bytes(made, executor)
         if found < high and _cycles(made) <= most_cycles:
-            best, high = made, found
+            smallest, high = made, found
+            best = min(best, made, key=lambda one: _price(one, executor))
         low = max(low, trial + alignment)
     user = kernels.config.ram_limit_bytes
-    if user is not None and high > user:
-        return kernels.lower(pool, limits)  # which says what is missing
+    return smallest if user is not None and arena_bytes(best, executor) > user else best
+
+
+def _with_streams(
+    best: list[Lowered], kernels: Kernels, pool: Pool, limits: Limits, fastest_cycles: int
+) -> list[Lowered]:
+    """Returns `best`, or the same with chains that run row by row, if that is worth it.
+
+    Of the chains that promise the smallest arena a few are lowered, the best is taken, and so on
+    for what then is the peak. All take at most `MOST_STREAM_SLOWDOWN` times `fastest_cycles`.
+    """
+    executor = kernels.config.executor
+    for _ in range(_MOST_STREAMS):
+        large = max(range(len(best)), key=lambda g: best[g].plan.arena_bytes)
+        trials: list[tuple[float, list[Lowered], Kernels, float]] = []
+        for chain in chains(best[large].graph, best[large].plan)[:_CHAINS_TRIED]:
+            graphs = [one.graph for one in best]
+            graphs[large] = streamed(graphs[large], chain)
+            kernels = Kernels(graphs, kernels.config, {}, kernels)
+            fastest = kernels.lower(pool, replace(limits, arena_bytes=None))
+            slowdown = MOST_STREAM_SLOWDOWN * fastest_cycles / max(_cycles(fastest), 1)
+            if slowdown >= 1:
+                trials.append((_price(fastest, executor), fastest, kernels, slowdown))
+        if not trials:
+            break
+        _, fastest, chosen, slowdown = min(trials, key=lambda trial: trial[0])
+        made = _least_ram(chosen, pool, limits, fastest, slowdown)
+        if _price(made, executor) >= _price(best, executor):
+            break
+        best, kernels = made, chosen
     return best
+
+
+def _price(models: Sequence[Lowered], executor: Executor) -> float:
+    """Returns what is to be small where RAM is: bytes of the arena, and cycles in proportion.
+
+    A percent of the arena is worth `_CYCLES_FOR_RAM` percent of the cycles.
+    """
+    return _CYCLES_FOR_RAM * log(max(arena_bytes(models, executor), 1)) + log(_cycles(models) + 1)
 
 
 def _cycles(models: Sequence[Lowered]) -> int:
@@ -147,12 +209,22 @@ class Kernels:
         graphs: Sequence[Graph],
         config: CompilationConfig,
         forced: Mapping[str, Mapping[str, str]],
+        known: Kernels | None = None,
     ) -> None:
+        """`known` are those of graphs with many operators in common, which are looked up."""
         self.config = config
+        self._routines: dict[tuple[object, ...], Routine] = known._routines if known else {}
         self._graphs = graphs
         self._views = [view_operators(graph) for graph in graphs]
         self._offers: list[dict[str, Offer]] = [
-            offers(graph, config.targets, views, forced.get(graph.name, {}), self._routine)
+            offers(
+                graph,
+                config.targets,
+                views,
+                forced.get(graph.name, {}),
+                self._routine,
+                known.offered(graph) if known else {},
+            )
             for graph, views in zip(graphs, self._views, strict=True)
         ]
         in_ram = not config.executor.link_params and config.executor.params_placement == "ram"
@@ -168,8 +240,27 @@ class Kernels:
         self._fixed_bytes = fixed_bytes(len(graphs), calls)
         self._demands: dict[tuple[int, str], list[int]] = {}
 
+    def offered(self, graph: Graph) -> dict[str, Offer]:
+        """Returns the offers of those operators that a graph of the same name had as well."""
+        same = {id(operator) for operator in graph.operators}
+        return {
+            operator.name: found[operator.name]
+            for own, found in zip(self._graphs, self._offers, strict=True)
+            if own.name == graph.name
+            for operator in own.operators
+            if id(operator) in same and operator.name in found
+        }
+
     def _routine(self, graph: Graph, role: str, keep_inputs: bool) -> Routine:
         """Returns a graph that an operator runs, lowered: in what memory the caller gives it."""
+        # Constants are what they are: those of two models may have the same names.
+        constants = tuple(id(t.values) for t in graph.tensors.values() if t.is_constant)
+        key = str(graph), role, keep_inputs, constants
+        if key not in self._routines:
+            self._routines[key] = self._made_routine(graph, role, keep_inputs)
+        return self._routines[key]
+
+    def _made_routine(self, graph: Graph, role: str, keep_inputs: bool) -> Routine:
         executor = replace(self.config.executor, keep_input=keep_inputs)
         own = replace(
             self.config,
@@ -178,7 +269,9 @@ class Kernels:
             kernels=(),
             executor=executor,
         )
-        [lowered] = lower_module([graph], own, {})
+        # A strip needs its memory while the rings of its neighbours need theirs.
+        slowdown = MOST_STRIP_SLOWDOWN if keep_inputs else MOST_SLOWDOWN
+        [lowered] = lower_module([graph], own, {}, slowdown)
         return routine_of(lowered, role)
 
     def lower(self, pool: Pool, limits: Limits) -> list[Lowered]:

@@ -144,13 +144,14 @@ def offers(
     views: frozenset[str],
     forced: Mapping[str, str],
     routine: Callable[[Graph, str, bool], Routine],
+    known: Mapping[str, Offer] | None = None,
 ) -> dict[str, Offer]:
     """Returns operator name → offer, for every operator but the `views`, which need no code.
 
     `routine` lowers a graph that an operator runs, given its role and whether its inputs are
-    read again. `forced` maps operators to the library that must take them. Raises `ConfigError`
-    with everything wrong in it, and `UnsupportedOperatorError` with all operators that no kernel
-    takes.
+    read again. `known` are offers that are not asked for again. `forced` maps operators to the
+    library that must take them. Raises `ConfigError` with everything wrong in it, and
+    `UnsupportedOperatorError` with all operators that no kernel takes.
     """
     _check_names(graph, targets, views, forced)
     chosen: dict[str, Offer] = {}
@@ -159,7 +160,9 @@ def offers(
     for bound in graph.bound_operators():
         if bound.name in views:
             continue
-        found = _offer(bound, targets, forced.get(bound.name), routine)
+        found = (known or {}).get(bound.name)
+        if found is None:
+            found = _offer(bound, targets, forced.get(bound.name), routine)
         if found.variants:
             chosen[bound.name] = found
         else:

@@ -82,6 +82,7 @@ def pack(
         sorted(blocks, key=lambda b: (b.first, -b.size_bytes, b.name)),
         sorted(blocks, key=lambda b: (-b.last, -b.size_bytes, b.name)),
     ]
+    orders += _into_one(orders[0], overlaps)
     best_order = orders[0]
     best = _place(best_order, alignment_bytes, pairs, beside)
     for order in orders[1:]:
@@ -106,6 +107,27 @@ def pack(
         if _extent(blocks, candidate) <= _extent(blocks, best):
             best_order, best = order, candidate
     return best
+
+
+def _into_one(order: Sequence[Block], overlaps: Sequence[Overlap]) -> list[list[Block]]:
+    """Returns the order in which two blocks that may run into a third come before it, if any do.
+
+    The shortest-lived is placed lowest, then the others: so the third begins within both.
+    """
+    writers: dict[str, set[str]] = {}
+    for one in overlaps:
+        writers.setdefault(one.read, set()).add(one.written)
+    found = []
+    for read, written in writers.items():
+        if len(written) > 1:
+            early = sorted(
+                (b for b in order if b.name in written),
+                key=lambda b: (b.last - b.first, -b.size_bytes, b.name),
+            )
+            source = [b for b in order if b.name == read]
+            rest = [b for b in order if b.name not in written and b.name != read]
+            found.append([*early, *source, *rest])
+    return found
 
 
 def _place(

@@ -31,7 +31,7 @@ FILL_PATCH_BYTES = 270
 """Code of `uhost_dsp_fill_patch`."""
 
 
-def _places(call: KernelCall) -> Iterator[tuple[int, int]]:
+def places(call: KernelCall) -> Iterator[tuple[int, int]]:
     """Yields row and column of the first tap of every output."""
     values = call.values
     for y in range(values["outputs"][0]):
@@ -72,7 +72,7 @@ def window_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
     work = _SAVED
     if values["padded"]:
         work += setting(0, run) + CALL
-        for y, x in _places(call):
+        for y, x in places(call):
             for row in range(rows):
                 for tap in range(taps):
                     work += _run(call, y + row * row_step, x + tap * tap_step)
@@ -116,7 +116,7 @@ def _gather_bytes(rows: int, run: int) -> int:
     return 14 + 26 * rows * words + 8 * left + 12 * ((left + 1) // 2) + 6 * (rows - 1)
 
 
-def _filling(call: KernelCall, y: int, x: int) -> Work:
+def filling(call: KernelCall, y: int, x: int) -> Work:
     """Returns the work of `uhost_dsp_fill_patch` for a window that is not all on the image."""
     (height, width), depth = call.values["size"], call.values["depth"]
     rows, columns = call.values["window"]
@@ -146,11 +146,11 @@ def gathered_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
     pixels, run = values["outputs"][0] * values["outputs"][1], columns * values["depth"]
     work = _SAVED
     if values["padded"]:
-        for y, x in _places(call):
+        for y, x in places(call):
             if y >= 0 and y + rows <= height and x >= 0 and x + columns <= width:
                 work += Work(alu=9, store=2, branch=2, untaken=1)
             else:
-                work += _filling(call, y, x) + CALL + Work(alu=4, store=2, branch=2)
+                work += filling(call, y, x) + CALL + Work(alu=4, store=2, branch=2)
     else:
         work += Work(alu=4, store=1, branch=1) * pixels
     gather = gathering(rows, run) + CALL
