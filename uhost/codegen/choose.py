@@ -8,16 +8,14 @@ largest scratch at its peak is exchanged, until it fits or nothing is left to ex
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import log
 
 from uhost.codegen._reasons import Reasons
 from uhost.codegen._routines import routine_of
 from uhost.codegen.lowered import Lowered, arena_bytes
 from uhost.codegen.stated import fixed_bytes, option_of
-from uhost.codegen.stream import chains, streamed
-from uhost.config.compilation import CompilationConfig, Executor, Pool
+from uhost.config.compilation import CompilationConfig, Pool
 from uhost.errors import OutOfMemoryError
 from uhost.ir.graph import Graph
 from uhost.ir.printer import short_name
@@ -28,7 +26,6 @@ from uhost.planner import plan_memory, view_operators
 from uhost.planner.lifetimes import SCRATCH_SUFFIX
 from uhost.planner.overlaps import Stated, overlaps_of
 from uhost.planner.plan import Block, MemoryPlan, shared_bytes
-from uhost.planner.pools import by_room, has_room
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,166 +36,15 @@ class Limits:
     arena_bytes: int | None = None
 
 
-MOST_SLOWDOWN = 1.2
-"""How many times the cycles of the fastest kernels the smallest arena may take."""
-
-MOST_STRIP_SLOWDOWN = 2.0
-"""How many times the fastest one's cycles a kernel may take that makes rows of a stream."""
-
-MOST_STREAM_SLOWDOWN = 1.5
-"""How many times the cycles of the fastest kernels a model may take that runs row by row."""
-
-_MOST_STREAMS = 3
-_RESOLUTION = 512
-_CHAINS_TRIED = 8
-_CYCLES_FOR_RAM = 8
-
 RESERVE = 100
 """One part in so many of the flash limit is kept free for what costs are off."""
 
-FIRMWARE_FLASH_BYTES = 7 * 1024
-"""What the firmware around the models takes of flash, rounded up."""
-
-FIRMWARE_RAM_BYTES = 7 * 1024
-"""What it takes of RAM besides the stack."""
-
-
-def lower_module(
-    graphs: Sequence[Graph],
-    config: CompilationConfig,
-    forced: Mapping[str, Mapping[str, str]],
-    most_slowdown: float = MOST_SLOWDOWN,
-) -> list[Lowered]:
-    """Returns the graphs with a kernel per operator and a place for every tensor.
-
-    `forced` is graph → (operator → library). The arenas go into the fastest pool that has
-    room for them; only the largest pool makes kernels with a large scratch give way. The
-    user's limits are met or `OutOfMemoryError` is raised; the board's as nearly as
-    possible, since the linker has the last word.
-    """
-    if not graphs:
-        return []
-    kernels = Kernels(graphs, config, forced)
-    pools = config.usable_workspace_pools()
-    for pool in pools:
-        made = kernels.lower(pool, replace(_limits(config, None), arena_bytes=None))
-        if has_room(pool, arena_bytes(made, config.executor)):
-            break
-    else:
-        pool = by_room(pools)[-1]
-    limits = _limits(config, pool)
-    if config.optimize == "ram":
-        best = _least_ram(kernels, pool, limits, made, most_slowdown)
-        if not any(forced.values()):
-            best = _with_streams(best, kernels, pool, limits, _cycles(made))
-        user = config.ram_limit_bytes
-        if user is None or arena_bytes(best, config.executor) <= user:
-            return best
-    if limits.arena_bytes is None or arena_bytes(made, config.executor) <= limits.arena_bytes:
-        return made
-    return kernels.lower(pool, limits)
-
-
-def _least_ram(
-    kernels: Kernels,
-    pool: Pool,
-    limits: Limits,
-    fastest: list[Lowered],
-    most_slowdown: float,
-) -> list[Lowered]:
-    """Returns the graphs with the fastest kernels of the smallest arena that is found.
-
-    The limit of RAM is halved in on, between what no choice can go below and the arena of
-    the fastest kernels. `fastest` are the graphs with those; kernels that take more than
-    `most_slowdown` times their cycles are no choice.
-    """
-    most_cycles = most_slowdown * _cycles(fastest)
-    executor = kernels.config.executor
-    alignment = executor.alignment_bytes
-    best = smallest = fastest
-    high = arena_bytes(fastest, executor)
-    low = min(kernels.floor(pool), high)
-    # Halving on to the last byte finds little more.
-    while high - low > high // _RESOLUTION:
-        trial = low + (high - low) // 2 // alignment * alignment
-        made = kernels.lower(pool, replace(limits, arena_bytes=trial))
-        found = arena_bytes(made, executor)
-        if found < high and _cycles(made) <= most_cycles:
-            smallest, high = made, found
-            best = min(best, made, key=lambda one: _price(one, executor))
-        low = max(low, trial + alignment)
-    user = kernels.config.ram_limit_bytes
-    return smallest if user is not None and arena_bytes(best, executor) > user else best
-
-
-def _with_streams(
-    best: list[Lowered], kernels: Kernels, pool: Pool, limits: Limits, fastest_cycles: int
-) -> list[Lowered]:
-    """Returns `best`, or the same with chains that run row by row, if that is worth it.
-
-    Of the chains that promise the smallest arena a few are lowered, the best is taken, and so on
-    for what then is the peak. All take at most `MOST_STREAM_SLOWDOWN` times `fastest_cycles`.
-    """
-    executor = kernels.config.executor
-    for _ in range(_MOST_STREAMS):
-        large = max(range(len(best)), key=lambda g: best[g].plan.arena_bytes)
-        trials: list[tuple[float, list[Lowered], Kernels, float]] = []
-        for chain in chains(best[large].graph, best[large].plan)[:_CHAINS_TRIED]:
-            graphs = [one.graph for one in best]
-            graphs[large] = streamed(graphs[large], chain)
-            kernels = Kernels(graphs, kernels.config, {}, kernels)
-            fastest = kernels.lower(pool, replace(limits, arena_bytes=None))
-            slowdown = MOST_STREAM_SLOWDOWN * fastest_cycles / max(_cycles(fastest), 1)
-            if slowdown >= 1:
-                trials.append((_price(fastest, executor), fastest, kernels, slowdown))
-        if not trials:
-            break
-        _, fastest, chosen, slowdown = min(trials, key=lambda trial: trial[0])
-        made = _least_ram(chosen, pool, limits, fastest, slowdown)
-        if _price(made, executor) >= _price(best, executor):
-            break
-        best, kernels = made, chosen
-    return best
-
-
-def _price(models: Sequence[Lowered], executor: Executor) -> float:
-    """Returns what is to be small where RAM is: bytes of the arena, and cycles in proportion.
-
-    A percent of the arena is worth `_CYCLES_FOR_RAM` percent of the cycles.
-    """
-    return _CYCLES_FOR_RAM * log(max(arena_bytes(models, executor), 1)) + log(_cycles(models) + 1)
-
-
-def _cycles(models: Sequence[Lowered]) -> int:
-    return sum(s.variant.cycles or 0 for one in models for s in one.selections.values())
-
-
-def _limits(config: CompilationConfig, pool: Pool | None) -> Limits:
-    """Returns what the user and the board allow; of its RAM, if the arena lies in `pool`."""
-    reserved = config.runtime.system_lib
-    flash = [_kept(config.flash_limit_bytes)]
-    sizes = [p.size_bytes for p in config.usable_constant_pools() if p.size_bytes is not None]
-    if sizes:
-        flash.append(max(max(sizes) - FIRMWARE_FLASH_BYTES * reserved, 1))
-    arena = [config.ram_limit_bytes]
-    if pool is not None and pool.size_bytes is not None:
-        # Of several pools none need be the one that the firmware is in.
-        reserved = reserved and len(config.workspace_pools) == 1
-        arena.append(max(pool.size_bytes - FIRMWARE_RAM_BYTES * reserved, 1))
-    return Limits(_least(flash), _least(arena))
-
-
-def _kept(limit_bytes: int | None) -> int | None:
-    """Returns what may be chosen of a limit: stated code is a little off, by less than this."""
-    return None if limit_bytes is None else limit_bytes - limit_bytes // RESERVE
+LowerGraph = Callable[[Graph, bool], Lowered]
+"""Lowers a graph that an operator runs; the second is true if its inputs are read again."""
 
 
 def _stated(call: KernelCall) -> list[Stated]:
     return [(o.input, o.least, o.most, o.scratch) for o in call.overlaps]
-
-
-def _least(limits: Sequence[int | None]) -> int | None:
-    return min((one for one in limits if one is not None), default=None)
 
 
 class Kernels:
@@ -209,10 +55,15 @@ class Kernels:
         graphs: Sequence[Graph],
         config: CompilationConfig,
         forced: Mapping[str, Mapping[str, str]],
+        lower_graph: LowerGraph,
         known: Kernels | None = None,
     ) -> None:
-        """`known` are those of graphs with many operators in common, which are looked up."""
+        """`lower_graph` lowers what an operator runs, and says whether its inputs stay.
+
+        `known` are those of graphs with many operators in common, which are looked up.
+        """
         self.config = config
+        self.lower_graph = lower_graph
         self._routines: dict[tuple[object, ...], Routine] = known._routines if known else {}
         self._graphs = graphs
         self._views = [view_operators(graph) for graph in graphs]
@@ -257,22 +108,8 @@ class Kernels:
         constants = tuple(id(t.values) for t in graph.tensors.values() if t.is_constant)
         key = str(graph), role, keep_inputs, constants
         if key not in self._routines:
-            self._routines[key] = self._made_routine(graph, role, keep_inputs)
+            self._routines[key] = routine_of(self.lower_graph(graph, keep_inputs), role)
         return self._routines[key]
-
-    def _made_routine(self, graph: Graph, role: str, keep_inputs: bool) -> Routine:
-        executor = replace(self.config.executor, keep_input=keep_inputs)
-        own = replace(
-            self.config,
-            flash_limit_bytes=None,
-            ram_limit_bytes=None,
-            kernels=(),
-            executor=executor,
-        )
-        # A strip needs its memory while the rings of its neighbours need theirs.
-        slowdown = MOST_STRIP_SLOWDOWN if keep_inputs else MOST_SLOWDOWN
-        [lowered] = lower_module([graph], own, {}, slowdown)
-        return routine_of(lowered, role)
 
     def lower(self, pool: Pool, limits: Limits) -> list[Lowered]:
         """Returns the graphs with the best kernels that the limits allow; arenas are in `pool`.
