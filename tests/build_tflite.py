@@ -344,6 +344,8 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
         raise ValueError(f"{bound.name} runs graphs, which are subgraphs of a file")
     if getattr(at, "unsigned", False):
         raise ValueError(f"{bound.name} is uint8 in its file")
+    if DType.BOOL in [tensor.dtype for tensor in bound.outputs] and hasattr(at, "cycles_max"):
+        raise ValueError(f"{bound.name} says whether a run goes on, as none does in a file")
     if bound.kind in FOLDED:
         return FOLDED[bound.kind](bound)
     if any(name.startswith(CUSTOM) for name in OPERATORS[bound.kind].importers["tflite"]):
@@ -374,8 +376,9 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
         operands = [("axes", np.array(at.axes, np.int32))]
     elif code == "FULLY_CONNECTED":
         options["KeepNumDims"] = at.keep_dims
+        options["AsymmetricQuantizeInputs"] = at.asymmetric
     elif code == "SVDF":
-        options["Rank"] = at.rank
+        options |= {"Rank": at.rank, "AsymmetricQuantizeInputs": at.asymmetric}
     elif code in ("UNIDIRECTIONAL_SEQUENCE_LSTM", "BIDIRECTIONAL_SEQUENCE_LSTM"):
         options |= {"MergeOutputs": at.merge_outputs} if code.startswith("BI") else {}
         options |= {"CellClip": at.cell_clip, "ProjClip": at.projection_clip}
@@ -415,7 +418,7 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
 
 def _custom(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[str, Array]]]:
     """Returns name and options of a custom operator whose options are its attributes."""
-    (code,) = OPERATORS[bound.kind].importers["tflite"]
+    (code,) = (n for n in OPERATORS[bound.kind].importers["tflite"] if n.startswith(CUSTOM))
     options = asdict(bound.attributes)
     if bound.kind in ("signal_rfft", "signal_irfft", "signal_overlap_add"):
         options["T"] = TENSOR_TYPES[bound.input(0).dtype]

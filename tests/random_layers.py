@@ -80,6 +80,15 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
         tiled = replace(plain, padding=padding)
         x, weights = (1, max(height, 1), max(width, 1), depth), (2 * size(1, 8), 3, 3, depth)
         return layer("conv_2d", tiled, x, weights, style, name)
+    if stem == "conv_2d_grouped":
+        groups, depth = size(2, 5), int(rng.choice([1, 2, 3, 4, 7, 8, 16]))
+        x = (1, size(1, 7), size(1, 7), groups * depth)
+        dilation = (size(1, 2), size(1, 2)) if rng.random() < 0.3 else (1, 1)
+        apart = replace(
+            plain, stride=(size(1, 3), size(1, 3)), dilation=dilation, padding=Padding2D(*pads)
+        )
+        weights = (groups * size(1, 7), size(1, 4), size(1, 4), depth)
+        return layer("conv_2d", apart, x, weights, style, name)
     if stem in ("conv_2d", "conv_2d_gathered"):
         x = (1, size(1, 8), size(1, 8), int(rng.choice([1, 2, 3, 4, 7, 8, 12])))
         dilation = (size(1, 3), size(1, 3)) if rng.random() < 0.3 else (1, 1)
@@ -108,12 +117,26 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
     inputs, multiplier = size(1, 11), 1
     if stem == "depthwise_conv_2d_one_input":
         inputs, multiplier = 1, size(1, 11)
+    if name.startswith("depthwise_conv_2d_int16"):
+        x, window = (1, size(1, 9), size(1, 9), inputs), (size(1, 6), size(1, 6))
+        strides = (size(1, 3), size(1, 3))
+        dilation = (size(1, 3), size(1, 3)) if rng.random() < 0.3 else (1, 1)
+        wider = DepthwiseConv2DAttributes(strides, dilation, Padding2D(*pads), activation)
+        return layer("depthwise_conv_2d", wider, x, (1, *window, inputs), style, name)
     if stem == "depthwise_conv_2d" and rng.random() < 0.3:
         multiplier = size(2, 3)
     x = (1, size(1, 11), size(1, 11), inputs)
     window, strides = (size(1, 6), size(1, 6)), (size(1, 4), size(1, 4))
     if stem == "depthwise_conv_2d_3x3":
         window, strides = (3, 3), (size(1, 2), size(1, 3))
+    if stem == "depthwise_conv_2d_strips":
+        window, strides, inputs = (size(1, 9), size(1, 9)), (size(1, 2), size(1, 3)), size(4, 11)
+        longest = 40 if rng.random() < 0.2 else 13
+        x = (1, size(1, longest), size(1, longest), inputs)
+        if rng.random() < 0.5:
+            activation = Activation.RELU
+            style = replace(style, output_zero_point=-128, weight_zero_point=0)
+            plain, unsigned = replace(plain, activation=activation, unsigned=False), False
     if stem.startswith("depthwise_conv_2d_3x3_rectified"):
         window, strides, inputs = (3, 3), (size(1, 2), size(1, 3)), size(4, 11)
         longest = 60 if rng.random() < 0.2 else 13

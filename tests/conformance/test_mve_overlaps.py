@@ -23,13 +23,18 @@ from uhost.kernels._overlap import Overlap
 COUNT, FULL_COUNT = 12, 60
 
 
-def placed(case: Case, stated: Overlap, closer: int) -> Case:
-    """Returns the case with its input so many bytes beyond the limit, anywhere without one."""
-    assert stated.most is None
-    least = stated.least
-    if least is None:
-        least = case.output_bytes // 2 - case.inputs[stated.input].nbytes // 2
-    return replace(case, displaced=(stated.input, least - closer))
+def at_limits(case: Case, stated: Overlap) -> list[Case]:
+    """Returns the case with its input at each limit, or over the middle where there is none."""
+    limits = {stated.least, stated.most} - {None}
+    middle = case.output_bytes // 2 - case.inputs[stated.input].nbytes // 2
+    return [replace(case, displaced=(stated.input, n)) for n in limits or {middle} if n is not None]
+
+
+def beyond_limits(case: Case, stated: Overlap) -> list[Case]:
+    """Returns the case with its input a byte beyond each limit."""
+    limits = [] if stated.least is None else [stated.least - 1]
+    limits += [] if stated.most is None else [stated.most + 1]
+    return [replace(case, displaced=(stated.input, n)) for n in limits]
 
 
 def check(stem: str, count: int, seed: int, compiler: str, folder: Path) -> None:
@@ -39,18 +44,17 @@ def check(stem: str, count: int, seed: int, compiler: str, folder: Path) -> None
         for stated in case.call.overlaps
     ]
     assert len(drawn) * 2 >= count, "most layers may share bytes"
-    limited = [(bound, case, stated) for bound, case, stated in drawn if stated.least is not None]
-    at_limit = [placed(case, stated, 0) for _, case, stated in drawn]
-    beyond = [placed(case, stated, 1) for _, case, stated in limited]
-    results = run_all([*at_limit, *beyond], compiler, folder)
-    for (bound, case, stated), result in zip(drawn, results[: len(drawn)], strict=True):
-        shapes = (stated, [t and t.shape for t in bound.inputs], bound.attributes)
-        assert np.array_equal(result, exact(bound, case.inputs)), shapes
-    wrong = [
-        not np.array_equal(result, exact(bound, case.inputs))
-        for (bound, case, _), result in zip(limited, results[len(drawn) :], strict=True)
+    within = [(b, one) for b, case, stated in drawn for one in at_limits(case, stated)]
+    beyond = [(b, one) for b, case, stated in drawn for one in beyond_limits(case, stated)]
+    results = run_all([case for _, case in (*within, *beyond)], compiler, folder)
+    right = [
+        np.array_equal(result, exact(bound, case.inputs))
+        for (bound, case), result in zip((*within, *beyond), results, strict=True)
     ]
-    assert any(wrong)
+    for (bound, case), is_right in zip(within, right, strict=False):
+        shapes = (case.displaced, [t and t.shape for t in bound.inputs], bound.attributes)
+        assert is_right, shapes
+    assert not all(right[len(within) :])
 
 
 def exact(bound: Layer, inputs: Sequence[NDArray[Any]]) -> NDArray[Any]:

@@ -31,6 +31,8 @@ def why_not(kind: str, example: Example) -> str:
         return "LiteRT has no custom operators of TFLite Micro"
     if kind == "conv_2d" and len([name for name in graph.operators[0].inputs if name]) < 3:
         return "LiteRT has no convolution without a bias"
+    if kind == "depthwise_conv_2d" and example.name == "hybrid_per_tensor":
+        return "LiteRT reads past the one scale of the weights"
     if kind == "depthwise_conv_2d" and example.name == "int16_narrow":
         return "LiteRT and TFLite Micro read a 32-bit bias as 64-bit"
     if kind == "mul" and dtypes[0] is DType.INT16:

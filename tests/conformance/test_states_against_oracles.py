@@ -68,6 +68,8 @@ def oracle_of(example: Example) -> type[Litert] | type[Tflm]:
     if example.graph.operators[0].kind == "bidirectional_sequence_lstm":
         return Litert  # TFLite Micro has none
     attributes = example.graph.operators[0].attributes
+    if "hybrid" in example.tags:
+        return Litert  # TFLite Micro refuses float32 with int8 weights
     if getattr(attributes, "arithmetic", "tflm") == "litert":
         return Litert
     parts = {"peephole", "norm", "projection", "coupled"}
@@ -101,6 +103,18 @@ def test_states_equal_the_oracle(example: Example) -> None:
                 np.testing.assert_allclose(made, theirs, rtol=0, atol=tolerance)
             else:
                 np.testing.assert_array_equal(made, theirs, err_msg=f"run {run}")
+
+
+def test_the_first_batch_of_a_merged_output_equals_the_oracle() -> None:
+    kind = OPERATORS["bidirectional_sequence_lstm"]
+    (example,) = (one for one in kind.examples() if "wrong_in_litert" in one.tags)
+    content = from_graph(example.graph)
+    graph = FRONTEND.load(content, example.name)
+    inputs = random_inputs(graph, 0)
+    ours = evaluate(graph, dict(zip(graph.inputs, inputs, strict=True)))[graph.outputs[0]]
+    (theirs,) = Litert(content).run(inputs)
+    # The others' hidden states lie past the tensor there, and destroy the cell state.
+    np.testing.assert_allclose(ours[0], theirs[0], rtol=0, atol=1e-6)
 
 
 def check_states(read: Graph, written: Graph) -> None:

@@ -24,6 +24,7 @@ SAME = Padding2D(1, 1, 1, 1)
 LAYERS: dict[str, Layer] = {
     "conv_2d": conv((1, 5, 6, 8), (6, 3, 3, 8), padding=SAME, **RELU),
     "conv_2d_gathered": conv((1, 5, 5, 3), (6, 3, 3, 3), padding=SAME, **RELU),
+    "conv_2d_grouped": conv((1, 4, 5, 16), (12, 3, 3, 8), padding=SAME),
     "conv_2d_int16": conv((1, 4, 4, 3), (6, 3, 3, 3), padding=SAME, style=INT16),
     "conv_2d_pointwise": conv((1, 3, 3, 24), (6, 1, 1, 24)),
     "conv_2d_pointwise_small": conv((1, 3, 3, 8), (6, 1, 1, 8), **RELU),
@@ -31,6 +32,10 @@ LAYERS: dict[str, Layer] = {
     "depthwise_conv_2d": depthwise((1, 5, 5, 6), (1, 5, 2, 6)),
     "depthwise_conv_2d_3x3": depthwise((1, 5, 5, 6), (1, 3, 3, 6), padding=SAME),
     "depthwise_conv_2d_3x3_rectified": depthwise((1, 5, 5, 6), (1, 3, 3, 6), padding=SAME, **RELU),
+    "depthwise_conv_2d_int16": depthwise((1, 4, 5, 5), (1, 3, 3, 5), padding=SAME, style=INT16),
+    "depthwise_conv_2d_strips": depthwise(
+        (1, 6, 9, 6), (1, 5, 5, 6), padding=Padding2D(2, 2, 2, 2), **RELU
+    ),
     "fully_connected_uniform": layer(
         "fully_connected", VECTOR, (1, 21), (6, 21), LayerStyle(per_channel=False)
     ),

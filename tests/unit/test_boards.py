@@ -534,7 +534,7 @@ CHIP_MISTAKES = [
         "mychip.yaml:3, key target",
         "there is no CPU 'cortex-m9' in the target 'cortex_m'",
         "known: cortex-m0, cortex-m0plus, cortex-m3, cortex-m33, cortex-m33+nodsp, cortex-m4, "
-        "cortex-m55, cortex-m7",
+        "cortex-m55, cortex-m7, cortex-m85",
     ),
     (
         ("fpu: single", "fpu: double"),

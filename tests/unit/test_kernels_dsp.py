@@ -30,8 +30,21 @@ from uhost.kernels.dsp.conv_2d_winograd import transformed_filters
 from uhost.numerics.fixed_point import multiply_by_quantized_multiplier
 from uhost.ops._op import Activation, Padding2D
 from uhost.ops._weighted_examples import INT16, LayerStyle
+from uhost.ops.transpose_conv import TransposeConvAttributes
 
 TILED = (1, 6, 6, 16)
+
+
+def transposed(
+    x: tuple[int, ...],
+    weights: tuple[int, ...],
+    stride: tuple[int, int] = (2, 2),
+    style: LayerStyle | None = None,
+) -> Layer:
+    size = (x[1] * stride[0], x[2] * stride[1])
+    attributes = TransposeConvAttributes(stride, (0, 0), size, Activation.NONE)
+    return layer("transpose_conv", attributes, x, weights, style)
+
 
 # ---- What is taken ---------------------------------------------------------------------------
 
@@ -225,6 +238,47 @@ IMAGE = (1, 3, 3, 4)
             depthwise(IMAGE, (1, 3, 3, 4)),
             "no requantisation in two instructions",
         ),
+        ("depthwise_conv_2d_int16", depthwise(IMAGE, (1, 3, 3, 4)), "int8 input"),
+        (
+            "depthwise_conv_2d_int16",
+            depthwise(IMAGE, (1, 3, 3, 8), style=INT16),
+            "several outputs per channel",
+        ),
+        (
+            "depthwise_conv_2d_int16",
+            depthwise((2, 3, 3, 4), (1, 3, 3, 4), style=INT16),
+            "batch of 2",
+        ),
+        ("conv_2d_grouped", conv((1, 4, 4, 8), (4, 3, 3, 8)), "a single group"),
+        ("conv_2d_grouped", conv((2, 4, 4, 8), (4, 3, 3, 4)), "batch of 2"),
+        (
+            "depthwise_conv_2d_strips",
+            depthwise((1, 5, 5, 3), (1, 5, 5, 3)),
+            "fewer than four channels",
+        ),
+        (
+            "depthwise_conv_2d_strips",
+            depthwise((1, 12, 12, 4), (1, 12, 12, 4)),
+            "a window of more than 128 taps",
+        ),
+        (
+            "depthwise_conv_2d_strips",
+            depthwise((1, 5, 5, 4), (1, 5, 5, 4), stride=(3, 3)),
+            "stride above 2, or lines too long",
+        ),
+        (
+            "depthwise_conv_2d_strips",
+            depthwise((1, 600, 600, 4), (1, 5, 5, 4)),
+            "stride above 2, or lines too long",
+        ),
+        ("depthwise_conv_2d_strips", depthwise(IMAGE, (1, 3, 3, 8)), "several outputs per channel"),
+        ("transpose_conv", transposed((2, 3, 3, 4), (4, 3, 3, 4), (2, 2)), "batch of 2"),
+        (
+            "transpose_conv",
+            transposed((1, 3, 3, 4), (4, 3, 3, 4), (9, 8)),
+            "more than 64 phases",
+        ),
+        ("transpose_conv", transposed((1, 3, 3, 4), (4, 3, 3, 4), style=FLOATS), "float32 input"),
         (
             "depthwise_conv_2d",
             depthwise((1, 33, 33, 1), (1, 33, 33, 1)),

@@ -19,8 +19,8 @@ STEMS = [stem for stem in library("dsp").names() if library("dsp")[stem].cost is
 
 IN_C = {
     *("conv_2d", "conv_2d_gathered", "conv_2d_winograd", "depthwise_conv_2d"),
-    *("depthwise_conv_2d_3x3", "depthwise_conv_2d_one_input"),
-    *("conv_2d_int16", "fully_connected_int16", "transpose_conv"),
+    *("depthwise_conv_2d_3x3", "depthwise_conv_2d_int16", "depthwise_conv_2d_one_input"),
+    *("conv_2d_int16", "conv_2d_grouped", "fully_connected_int16", "transpose_conv"),
 }
 """Kernels that search for windows or bring lines in C, which is most of so small a layer.
 

@@ -26,6 +26,7 @@ from uhost.ops.conv_2d import Conv2DAttributes
 from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes
 from uhost.ops.fully_connected import FullyConnectedAttributes
 from uhost.ops.max_pool_2d import MaxPool2DAttributes
+from uhost.ops.transpose_conv import TransposeConvAttributes
 
 PER_TENSOR = Quantization((0.5,), (0,))
 
@@ -180,13 +181,15 @@ UNSUPPORTED: list[tuple[BoundOperator[Any], str]] = [
     (layer(types="uint8 uint8 int32 uint8"), "uint8"),
     (
         layer(
-            "depthwise_conv_2d",
-            DepthwiseConv2DAttributes(*UNIT),
-            weights=(1, 2, 2, 2),
-            bias=2,
+            "transpose_conv",
+            TransposeConvAttributes((1, 1), (0, 0), (4, 4), Activation.NONE),
             types=HYBRID,
         ),
         "hybrid: int8 weights with float32 activations",
+    ),
+    (
+        connected(types=HYBRID, scales=(None, Quantization((0.1,), (3,)), None)),
+        "hybrid: weights with a zero point",
     ),
     (layer(types="int16 int16 int64 int16"), "int16"),
     (layer(types="int16 int8 int8 int16"), "int16 layer with int8 bias"),

@@ -40,7 +40,7 @@ def changed(kind: str, **attributes: object) -> bytes:
         ("signal_framer", {"frame_step": 0}, "frames of 6 samples every 0"),
         ("signal_overlap_add", {"frame_step": 0}, "frames every 0 samples"),
         ("signal_stacker", {"stacker_step": 9}, "a stack every 9 frames"),
-        ("circular_buffer", {"cycles_max": 2}, "but for every run number 2 it ends the run"),
+        ("circular_buffer", {"cycles_max": 1 << 31}, "cycles of 2147483648 runs"),
         ("circular_buffer", {"cycles_max": 0}, "its options do not say when a run goes on"),
     ],
 )

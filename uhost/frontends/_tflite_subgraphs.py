@@ -12,7 +12,8 @@ import tflite
 from uhost.errors import MalformedModelError, UnsupportedOperatorError, VerifyError
 from uhost.frontends._flatbuffer import DAMAGED, Flatbuffer
 from uhost.frontends._import import INCONSISTENT, import_nodes
-from uhost.frontends._node import Declared
+from uhost.frontends._node import Declared, Node
+from uhost.frontends._tflite_cycles import States, split_cycles
 from uhost.frontends._tflite_tensors import (
     TensorTable,
     enum_names,
@@ -169,6 +170,15 @@ class Subgraphs:
                 for one, other in zip(node.declared_inputs, node.declared_outputs, strict=False):
                     known = one and (dynamic.get(one.name) or dynamic.get(other.name))
                     dynamic.update({t.name: known for t in (one, other) if t and known})
+        if is_model:
+
+            def called(own: Sequence[Node], arguments: Sequence[Declared], kept: States) -> Graph:
+                return import_nodes(
+                    name, self._form, own, arguments, (), dynamic, kept, is_model=False
+                )
+
+            split = split_cycles(nodes, outputs, states, called)
+            nodes, states = list(split.nodes), split.states
         graph = import_nodes(
             name, self._form, nodes, inputs, outputs, dynamic, states, is_model=is_model
         )

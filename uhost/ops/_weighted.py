@@ -146,9 +146,11 @@ def hybrid_scales(bound: BoundOperator[Any]) -> NDArray[np.float32]:
 
 
 def _check_hybrid(bound: BoundOperator[Any], channel_axis: int, where: str) -> None:
-    if bound.kind != "conv_2d":
+    if bound.kind not in ("conv_2d", "depthwise_conv_2d", "fully_connected"):
         raise UnsupportedNodeError("hybrid: int8 weights with float32 activations")
     _check_weight_scales(bound, channel_axis, where)
+    if weight_zero_point(bound):
+        raise UnsupportedNodeError("hybrid: weights with a zero point")
 
 
 def is_wide(bound: BoundOperator[Any]) -> bool:

@@ -126,7 +126,8 @@ def _examples() -> Iterable[Example]:
     base = {one.name: one for one in OPERATORS["unidirectional_sequence_lstm"].examples()}
     for source, merge in (("float32", True), ("float32", False), ("float32_coupled", True)):
         name = f"{source}_merged" if merge else source
-        # LiteRT gets all batches but the first wrong of what it merges batch by batch.
+        # LiteRT goes from one batch's hidden state to the next by the width of the merged output,
+        # twice that of a state: all batches but the first keep theirs past its end.
         wrong = ("wrong_in_litert",) if merge and source == "float32" else ()
         yield Example(name, _doubled(name, base[source].graph, merge), ("float32", *wrong))
 

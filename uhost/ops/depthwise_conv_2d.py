@@ -12,6 +12,7 @@ from uhost.errors import MalformedModelError
 from uhost.ir.dtype import DType
 from uhost.ir.graph import Attributes, BoundOperator
 from uhost.ir.tensor import Array
+from uhost.numerics.hybrid import quantize_asymmetric
 from uhost.ops._activation import clamp_float, tflite_activation
 from uhost.ops._interval import Interval, weighted
 from uhost.ops._op import Activation, Example, Imported, OperatorKind, Padding2D, SourceNode
@@ -21,6 +22,7 @@ from uhost.ops._weighted import (
     check_layer,
     check_ranks,
     finish_quantized,
+    hybrid_scales,
     is_hybrid,
     place,
     weight_zero_point,
@@ -78,12 +80,46 @@ def _infer(
     return [((x.shape[0], rows.output, columns.output, weights.shape[3]), x.dtype)]
 
 
+def _sum(bound: BoundOperator[DepthwiseConv2DAttributes], x: Array, weights: Array) -> Array:
+    """Returns Σ x · weights of every output, in the type of the weights."""
+    rows, columns = window_axes(bound)
+    multiplier = weights.shape[3] // x.shape[3]
+    shape = (x.shape[0], rows.output, columns.output, x.shape[3], multiplier)
+    total = np.zeros(shape, weights.dtype)
+    for ky, out_rows, in_rows in rows.taps():
+        for kx, out_columns, in_columns in columns.taps():
+            taps = weights[0, ky, kx].reshape(-1, multiplier)
+            total[:, out_rows, out_columns] += x[:, in_rows, in_columns, :, None] * taps
+    return total.reshape(*shape[:3], -1)
+
+
+def _hybrid(bound: BoundOperator[DepthwiseConv2DAttributes], x: Array, weights: Array) -> Array:
+    """Returns the result of float32 images and int8 weights: integer sums per image.
+
+    Source: LiteRT, `DepthwiseConvHybridPerChannel`. One scale stands for every channel, where
+    LiteRT reads past it.
+    """
+    images, scales = [], hybrid_scales(bound)
+    bias = bound.optional_input(2)
+    for image in x:
+        sample = quantize_asymmetric(image)
+        centred = sample.values[None].astype(np.int32) - sample.zero_point
+        sums = _sum(bound, centred, weights.astype(np.int32)).astype(np.float32)
+        images.append(sums * (scales * sample.scale))
+    result = np.concatenate(images)
+    if bias is not None:
+        result = result + bias.constant().reshape(-1)
+    return clamp_float(result, bound.attributes.activation)
+
+
 def _reference(
     bound: BoundOperator[DepthwiseConv2DAttributes], inputs: Sequence[Array | None]
 ) -> list[Array]:
     x, weights = inputs[0], inputs[1]
     assert x is not None
     assert weights is not None
+    if is_hybrid(bound):
+        return [_hybrid(bound, x, weights)]
     rows, columns = window_axes(bound)
     is_float = bound.output.dtype is DType.FLOAT32
     if not is_float:
@@ -92,13 +128,7 @@ def _reference(
         x = x.astype(np.int32) - bound.input(0).zero_point
         weights = weights.astype(np.int32 if rows.window * columns.window <= most else np.int64)
         weights = weights - weight_zero_point(bound)
-    multiplier = weights.shape[3] // x.shape[3]
-    total = np.zeros((*bound.output.shape[:3], x.shape[3], multiplier), weights.dtype)
-    for ky, out_rows, in_rows in rows.taps():
-        for kx, out_columns, in_columns in columns.taps():
-            taps = weights[0, ky, kx].reshape(-1, multiplier)
-            total[:, out_rows, out_columns] += x[:, in_rows, in_columns, :, None] * taps
-    sums = total.reshape(bound.output.shape)
+    sums = _sum(bound, x, weights)
     if not is_float:
         return [finish_quantized(bound, sums, bound.attributes.activation)]
     bias = bound.optional_input(2)
@@ -182,6 +212,12 @@ def _examples() -> Iterator[Example]:
     yield case("int16_multiplier", (1, 5, 5, 2), (1, 3, 2, 6), stride=(2, 1), style=INT16)
     yield case("int16_narrow", (1, 5, 4, 3), (1, 2, 3, 3), activation=n1, style=INT16_NARROW)
     yield case("int16_long", (1, 30, 20, 2), (1, 30, 20, 2), style=INT16)
+    hybrid, bare = LayerStyle(hybrid=True), LayerStyle(hybrid=True, with_bias=False)
+    yield case("hybrid_same", (2, 6, 5, 3), (1, 3, 3, 3), same=True, activation=relu6, style=hybrid)
+    yield case("hybrid_multiplier", (1, 5, 5, 2), (1, 3, 2, 6), stride=(2, 1), style=bare)
+    yield case("hybrid_of_one_channel", (1, 6, 7, 1), (1, 3, 3, 4), style=hybrid)
+    one_scale = LayerStyle(hybrid=True, per_channel=False)
+    yield case("hybrid_per_tensor", (1, 4, 5, 4), (1, 3, 3, 4), same=True, style=one_scale)
     yield case("float_same", (1, 6, 5, 3), (1, 3, 3, 3), same=True, activation=relu6, style=floats)
     yield case(
         "float_multiplier_dilation",

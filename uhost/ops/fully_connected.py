@@ -11,6 +11,7 @@ from uhost.errors import MalformedModelError
 from uhost.ir.dtype import DType
 from uhost.ir.graph import Attributes, BoundOperator
 from uhost.ir.tensor import Array
+from uhost.numerics.hybrid import quantize_asymmetric, quantize_symmetric
 from uhost.ops._activation import clamp_float, tflite_activation
 from uhost.ops._interval import Interval, weighted
 from uhost.ops._op import (
@@ -26,6 +27,7 @@ from uhost.ops._weighted import (
     check_layer,
     check_ranks,
     finish_quantized,
+    hybrid_scales,
     is_hybrid,
     place,
     weight_zero_point,
@@ -47,10 +49,12 @@ class FullyConnectedAttributes(Attributes):
 
     The input is taken as rows of `inputs` elements. The result has shape
     (rows, outputs), or with `keep_dims` the input's shape with its last dimension replaced.
+    Where float32 rows meet int8 weights, they are made int8 with a zero point if `asymmetric`.
     """
 
     activation: Activation
     keep_dims: bool
+    asymmetric: bool = False
 
 
 def _infer(
@@ -71,6 +75,24 @@ def _infer(
     return [(shape, x.dtype)]
 
 
+def _hybrid(bound: BoundOperator[FullyConnectedAttributes], rows: Array, weights: Array) -> Array:
+    """Returns the result of float32 rows and int8 weights: integer sums per row.
+
+    Source: LiteRT, `EvalHybrid` of "fully_connected.cc".
+    """
+    made, scales, bias = [], hybrid_scales(bound), bound.optional_input(2)
+    quantize = quantize_asymmetric if bound.attributes.asymmetric else quantize_symmetric
+    for row in rows:
+        sample = quantize(row)
+        centred = sample.values.astype(np.float64) - sample.zero_point
+        sums = (weights.astype(np.float64) @ centred).astype(np.float32)
+        made.append(sums * (sample.scale * scales))
+    result = np.stack(made)
+    if bias is not None:
+        result = result + bias.constant().reshape(-1)
+    return clamp_float(result, bound.attributes.activation)
+
+
 def _reference(
     bound: BoundOperator[FullyConnectedAttributes], inputs: Sequence[Array | None]
 ) -> list[Array]:
@@ -79,6 +101,8 @@ def _reference(
     assert weights is not None
     rows = x.reshape(-1, weights.shape[1])
     activation = bound.attributes.activation
+    if is_hybrid(bound):
+        return [_hybrid(bound, rows, weights).reshape(bound.output.shape)]
     if bound.output.dtype is DType.FLOAT32:
         total = np.zeros((rows.shape[0], weights.shape[0]), np.float32)
         # Added input by input, the order of a plain loop.
@@ -103,6 +127,12 @@ def _interval(
     return weighted(bound, weights, x, padded=False)
 
 
+def is_hybrid_node(node: SourceNode) -> bool:
+    """True if a node's weights are int8 and its input float32."""
+    types = [None if tensor is None else tensor.dtype for tensor in node.inputs[:2]]
+    return types == [DType.FLOAT32, DType.INT8]
+
+
 def _import_tflite(node: SourceNode) -> Imported:
     options = options_table(node, "FullyConnectedOptions")
     attributes = FullyConnectedAttributes(Activation.NONE, keep_dims=False)
@@ -110,7 +140,9 @@ def _import_tflite(node: SourceNode) -> Imported:
         if options.WeightsFormat() != 0:
             raise UnsupportedNodeError("shuffled weights")
         activation = tflite_activation(options.FusedActivationFunction())
-        attributes = FullyConnectedAttributes(activation, bool(options.KeepNumDims()))
+        asymmetric = is_hybrid_node(node) and bool(options.AsymmetricQuantizeInputs())
+        keep_dims = bool(options.KeepNumDims())
+        attributes = FullyConnectedAttributes(activation, keep_dims, asymmetric)
     return Imported(attributes, (*node.inputs, None)[:3])
 
 
@@ -127,8 +159,9 @@ def _examples() -> Iterator[Example]:
         activation: Activation = Activation.NONE,
         keep_dims: bool = False,
         style: LayerStyle = PLAIN,
+        asymmetric: bool = False,
     ) -> Example:
-        attributes = FullyConnectedAttributes(activation, keep_dims)
+        attributes = FullyConnectedAttributes(activation, keep_dims, asymmetric)
         return layer_example(name, "fully_connected", attributes, x, weights, 0, _infer, style)
 
     relu, relu6, n1 = Activation.RELU, Activation.RELU6, Activation.RELU_N1_TO_1
@@ -165,6 +198,12 @@ def _examples() -> Iterator[Example]:
         (6, 21),
         style=LayerStyle(dtype=DType.INT16, per_channel=False, weight_zero_point=-17),
     )
+    hybrid = LayerStyle(hybrid=True, per_channel=False)
+    bare = LayerStyle(hybrid=True, with_bias=False)
+    yield case("hybrid_per_tensor", (3, 33), (10, 33), activation=relu6, style=hybrid)
+    yield case("hybrid_per_channel", (2, 17), (7, 17), style=LayerStyle(hybrid=True))
+    yield case("hybrid_asymmetric", (2, 40), (5, 40), style=hybrid, asymmetric=True)
+    yield case("hybrid_no_bias", (2, 3, 8), (3, 8), keep_dims=True, style=bare, asymmetric=True)
     yield case("float", (1, 37), (9, 37), activation=relu6, style=floats)
     yield case("float_batch", (3, 2, 10), (4, 10), activation=n1, keep_dims=True, style=floats)
     yield case(

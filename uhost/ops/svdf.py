@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from uhost.errors import MalformedModelError
 from uhost.ir.dtype import DType
@@ -27,6 +28,7 @@ from uhost.numerics.fixed_point import (
     quantize_multiplier,
     wrap_int32,
 )
+from uhost.numerics.hybrid import quantize_asymmetric, quantize_symmetric
 from uhost.ops._activation import clamp_float, tflite_activation
 from uhost.ops._checks import require, require_dtype, require_quantized
 from uhost.ops._examples import quantized, real
@@ -38,10 +40,19 @@ FEATURES, TIMES, BIAS, STATE = 1, 2, 3, 4
 
 @dataclass(frozen=True, slots=True)
 class SvdfAttributes(Attributes):
-    """Filters per unit; `activation` is applied to floats alone."""
+    """Filters per unit; `activation` is applied to floats alone.
+
+    Where float32 inputs meet int8 features, they are made int8 with a zero point if `asymmetric`.
+    """
 
     rank: int
     activation: Activation = Activation.NONE
+    asymmetric: bool = False
+
+
+def is_hybrid(bound: BoundOperator[SvdfAttributes]) -> bool:
+    """True for float32 inputs and int8 features, which LiteRT has."""
+    return (bound.input(0).dtype, bound.input(FEATURES).dtype) == (DType.FLOAT32, DType.INT8)
 
 
 def svdf_factors(bound: BoundOperator[SvdfAttributes]) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -57,17 +68,21 @@ def _infer(bound: BoundOperator[SvdfAttributes]) -> Sequence[tuple[tuple[int, ..
     x, features, times = bound.input(0), bound.input(FEATURES), bound.input(TIMES)
     bias, state, output = bound.optional_input(BIAS), bound.input(STATE), bound.outputs[0]
     require_dtype(x, DType.INT8, DType.FLOAT32)
-    require_dtype(features, x.dtype)
+    require_dtype(features, x.dtype, DType.INT8)
     require_dtype(output, x.dtype)
     require(features.is_constant and times.is_constant, "the weights are not constants")
     if x.dtype is DType.FLOAT32:
         require_dtype(state, DType.FLOAT32)
+        if is_hybrid(bound):
+            require_quantized(features, times)
+            require(features.zero_point == times.zero_point == 0, "the weights have zero points")
+            require(features.shape[-1] < 1 << 15, "inputs so long that sums may leave 32 bits")
     else:
         require_dtype(state, DType.INT8, DType.INT16)
         require_quantized(x, features, times, state, output)
         require(features.zero_point == times.zero_point == 0, "the weights have zero points")
         require(state.dtype is DType.INT8 or state.zero_point == 0, "the state has a zero point")
-    require_dtype(times, state.dtype)
+    require_dtype(times, DType.INT8 if is_hybrid(bound) else state.dtype)
     rank, (filters, memory) = bound.attributes.rank, times.shape
     shapes = {
         len(x.shape) == 2 and features.shape == (filters, *x.shape[1:]),
@@ -102,7 +117,10 @@ def _reference(
     offsets = bias.constant() if bias is not None else np.zeros(filters, x.dtype)
     units = (batch, filters // bound.attributes.rank, bound.attributes.rank)
     if x.dtype == np.float32:
-        history[:, :, -1] = x @ features.T
+        made = _quantized_features(bound, x, features) if is_hybrid(bound) else x @ features.T
+        history[:, :, -1] = made
+        if is_hybrid(bound):
+            times = times.astype(np.float32) * np.float32(bound.input(TIMES).scale)
         total = (history * times).sum(2).reshape(units).sum(2) + offsets[: units[1]]
         result = clamp_float(total.astype(np.float32), bound.attributes.activation)
         return [result, history.reshape(state.shape)]
@@ -122,6 +140,24 @@ def _reference(
     return [result, history.reshape(state.shape)]
 
 
+def _quantized_features(
+    bound: BoundOperator[SvdfAttributes], x: Array, features: Array
+) -> NDArray[np.float32]:
+    """Returns the newest features of float32 inputs, each made int8 with a scale of its own.
+
+    Source: LiteRT, `EvalHybridSVDF`.
+    """
+    quantize = quantize_asymmetric if bound.attributes.asymmetric else quantize_symmetric
+    scale, made = np.float32(bound.input(FEATURES).scale), []
+    for row in x:
+        sample = quantize(row)
+        centred = sample.values.astype(np.int64) - sample.zero_point
+        made.append(
+            (features.astype(np.int64) @ centred).astype(np.float32) * (sample.scale * scale)
+        )
+    return np.stack(made)
+
+
 def _import_tflite(node: SourceNode) -> Imported:
     state = node.inputs[STATE] if len(node.inputs) == 5 else None
     if state is None or len(node.outputs) != 1:
@@ -129,8 +165,13 @@ def _import_tflite(node: SourceNode) -> Imported:
     options: Any = options_table(node, "SVDFOptions")
     if options is None:
         raise malformed(node, "the operator has no options")
+    x, features = node.inputs[0], node.inputs[FEATURES]
+    hybrid = x is not None and features is not None and x.dtype is DType.FLOAT32
+    hybrid = hybrid and features is not None and features.dtype is DType.INT8
     attributes = SvdfAttributes(
-        options.Rank(), tflite_activation(options.FusedActivationFunction())
+        options.Rank(),
+        tflite_activation(options.FusedActivationFunction()),
+        hybrid and bool(options.AsymmetricQuantizeInputs()),
     )
     return Imported(attributes, node.inputs, updates=(state,))
 
@@ -154,6 +195,8 @@ def _examples() -> Iterable[Example]:
         memory: int = 6,
         with_bias: bool = True,
         state_zero: int = 0,
+        hybrid: bool = False,
+        asymmetric: bool = False,
     ) -> Example:
         filters = units * rank
         shapes = (filters, inputs), (filters, memory), (units,)
@@ -162,9 +205,17 @@ def _examples() -> Iterable[Example]:
         if state_type is DType.FLOAT32:
             f, t, b = (random.normal(0.0, 0.5, shape).astype(np.float32) for shape in shapes)
             bias = real("bias", b.shape, b)
-            tensors = [real("input", (batch, inputs)), real("features", f.shape, f)]
+            table = real("features", f.shape, f)
+            if hybrid:
+                narrow = random.integers(-127, 128, f.shape).astype(np.int8)
+                table = quantized("features", f.shape, 0.01, 0, values=narrow)
+            tensors = [real("input", (batch, inputs)), table]
             state = real("state", (batch, filters * memory))
-            tensors += [real("times", t.shape, t), bias if with_bias else None, state]
+            ages = real("times", t.shape, t)
+            if hybrid:
+                narrow = random.integers(-127, 128, t.shape).astype(np.int8)
+                ages = quantized("times", t.shape, 0.008, 0, values=narrow)
+            tensors += [ages, bias if with_bias else None, state]
             output = real("output", (batch, units))
             blank: Array = np.zeros(state.shape, np.float32)
         else:
@@ -188,10 +239,11 @@ def _examples() -> Iterable[Example]:
             output = quantized("output", (batch, units), 0.06, -20)
             blank = np.full(state.shape, state_zero, state_type.numpy)
         names = tuple(tensor.name if tensor is not None else "" for tensor in tensors)
-        operator = Operator("svdf", "svdf", names, ("output", "state"), SvdfAttributes(rank))
+        attributes = SvdfAttributes(rank, asymmetric=asymmetric)
+        operator = Operator("svdf", "svdf", names, ("output", "state"), attributes)
         known = {tensor.name: tensor for tensor in (*tensors, output) if tensor is not None}
         graph = Graph(name, known, (operator,), ("input",), ("output",), {"state": blank})
-        tags: tuple[str, ...] = (str(state_type),)
+        tags: tuple[str, ...] = (str(state_type), *("hybrid",) * hybrid)
         if not with_bias:
             tags += ("fatal_in_tflite",)  # which reads the bias that is not there
         return Example(name, graph, tags)
@@ -204,6 +256,8 @@ def _examples() -> Iterable[Example]:
     yield case("int16_state_memory_1", DType.INT16, memory=1)
     yield case("float32", DType.FLOAT32, rank=2, batch=2)
     yield case("float32_no_bias", DType.FLOAT32, with_bias=False)
+    yield case("hybrid", DType.FLOAT32, rank=2, batch=2, inputs=16, hybrid=True)
+    yield case("hybrid_asymmetric", DType.FLOAT32, batch=2, hybrid=True, asymmetric=True)
 
 
 OPERATOR = OperatorKind(
@@ -213,5 +267,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"SVDF": _import_tflite}},
     examples=_examples,
+    operands=lambda bound: (bound.input(0),),
+    by_litert=is_hybrid,
     macs=_macs,
 )

@@ -8,8 +8,10 @@ its Cortex-M33 no DSP: both are added as features.
 Armv6-M (M0, M0+) knows the 16-bit Thumb instructions, has no divide and traps on
 unaligned accesses: both compilers keep to that by the CPU's name. Every other core has
 these instructions too, as an M4 has all of an M3's and an M7 all of an M4's. A Cortex-M33 without
-the DSP extension has a name of its own here, as GCC spells it. Zig's Cortex-M55 has no
-Helium (MVE) unless it is named.
+the DSP extension has a name of its own here, as GCC spells it. Zig's Cortex-M55 and M85 have
+no Helium (MVE) unless it is named. GCC 12 does not know the Cortex-M85, so it gets the core's
+architecture, without pointer authentication (PACBTI), which nothing here uses: the code
+is that of a Cortex-M55.
 """
 
 from __future__ import annotations
@@ -53,6 +55,11 @@ TARGET = TargetKind(
         "cortex-m33": _cpu("cortex-m33", "dsp"),
         "cortex-m33+nodsp": _cpu("cortex-m33+nodsp"),
         "cortex-m55": _cpu("cortex-m55", "dsp", "mve", runs=_ARMV6M),
+        "cortex-m85": Cpu(
+            ("dsp", "mve"),
+            gcc=("-march=armv8.1-m.main+dsp+mve.fp+fp.dp", "-mtune=cortex-m55", "-mthumb"),
+            runs=("cortex-m55", *_ARMV6M),
+        ),
     },
     fpus={
         ("cortex-m0", "none"): _no_fpu("cortex_m0"),
@@ -66,11 +73,8 @@ TARGET = TargetKind(
         ("cortex-m33", "none"): _no_fpu("cortex_m33+dsp"),
         ("cortex-m33", "single"): _fpu("fpv5-sp-d16", "cortex_m33+dsp+fp_armv8d16sp", "fpu"),
         ("cortex-m33+nodsp", "none"): _no_fpu("cortex_m33-dsp"),
-        ("cortex-m55", "double"): Fpu(
-            ("fpu", "fpu_double"),
-            gcc=("-mfpu=auto", "-mfloat-abi=hard"),
-            clang=("-target", _HARD_ABI, "-mcpu=cortex_m55+mve+fp_armv8d16"),
-        ),
+        ("cortex-m55", "double"): _fpu("auto", "cortex_m55+mve+fp_armv8d16", "fpu", "fpu_double"),
+        ("cortex-m85", "double"): _fpu("auto", "cortex_m85+mve+fp_armv8d16", "fpu", "fpu_double"),
     },
     libraries={"mve": "mve", "dsp": "dsp", "fpu": "fpu"},
 )

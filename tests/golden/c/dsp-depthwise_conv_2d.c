@@ -438,7 +438,7 @@ uhost_dsp_split_line(uint32_t *line UHOST_DSP_IN_REGISTER,
         "lsr     r7, r7, #16\n"
         "strh    r6, [r8, r2, lsl #1]\n"
         "strh    r7, [r8, lr]\n"
-"add     r0, r0, #4\n"
+        "add     r0, r0, #4\n"
         "1:\n"
         "add     r12, r12, r0\n"
         "cmp     r0, r12\n"
@@ -477,7 +477,7 @@ uhost_dsp_split_line(uint32_t *line UHOST_DSP_IN_REGISTER,
         "lsr     r7, r7, #16\n"
         "strh    r6, [r8, r2, lsl #1]\n"
         "strh    r7, [r8, lr]\n"
-"4:\n"
+        "4:\n"
         "pop     {r4-r10, pc}\n");
 }
 
@@ -516,11 +516,11 @@ UHOST_KERNEL void depthwise_conv_2d_3x3_rectified(
         /* The last group splits channels of the one before again, and passes them over. */
         const int32_t group = channel < 3 ? channel : 3;
 
-        windows.channels = (uint32_t)(4 - (channel - group));
         for (int32_t y = 0; y < 5; y++) {
             uhost_dsp_split_line(planes + (y + 1) * 5,
                                  input + y * 7 + group, &split);
         }
+        windows.channels = (uint32_t)(4 - (channel - group));
         uhost_dsp_depthwise_3x3_6_pitch_20_stride_11_shift_6(
             planes + 10 + (channel - group) * 35, records + channel * 6,
             output + channel, &windows);

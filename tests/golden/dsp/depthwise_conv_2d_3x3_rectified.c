@@ -363,7 +363,7 @@ uhost_dsp_split_line(uint32_t *line UHOST_DSP_IN_REGISTER,
         "lsr     r7, r7, #16\n"
         "strh    r6, [r8, r2, lsl #1]\n"
         "strh    r7, [r8, lr]\n"
-"add     r0, r0, #4\n"
+        "add     r0, r0, #4\n"
         "1:\n"
         "add     r12, r12, r0\n"
         "cmp     r0, r12\n"
@@ -402,7 +402,7 @@ uhost_dsp_split_line(uint32_t *line UHOST_DSP_IN_REGISTER,
         "lsr     r7, r7, #16\n"
         "strh    r6, [r8, r2, lsl #1]\n"
         "strh    r7, [r8, lr]\n"
-"4:\n"
+        "4:\n"
         "pop     {r4-r10, pc}\n");
 }
 
@@ -424,11 +424,11 @@ static void depthwise_conv_2d_3x3_rectified(const int8_t *input, const uint32_t 
         /* The last group splits channels of the one before again, and passes them over. */
         const int32_t group = channel < 2 ? channel : 2;
 
-        windows.channels = (uint32_t)(4 - (channel - group));
         for (int32_t y = 0; y < 5; y++) {
             uhost_dsp_split_line(planes + (y + 1) * 4,
                                  input + y * 30 + group, &split);
         }
+        windows.channels = (uint32_t)(4 - (channel - group));
         uhost_dsp_depthwise_3x3_5_pitch_16_stride_11_shift_6(
             planes + 8 + (channel - group) * 28, records + channel * 6,
             output + channel, &windows);

@@ -11,6 +11,7 @@ from typing import Any
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import KernelCall
+from uhost.kernels.reference._memory import copying, filling
 from uhost.targets._work import Work
 
 SUMS_BYTES = 94
@@ -74,3 +75,58 @@ def int16_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
         work += _gathering(call)
         code = 340 if values["padded"] else 245
     return Cost(work, code, {"dsp_int16": SUMS_BYTES})
+
+
+# Depthwise, two channels at a time.
+
+_PAIRED_CHANNEL = {
+    True: Work(multiply=4, alu=21, load=5, load_many=1, words=2, store=1, branch=4),
+    False: Work(multiply=2, alu=24, load=4, store=1, branch=5),
+}
+
+
+def _band_rows(values: Any) -> Work:
+    """Returns the work of filling the band for every row of outputs."""
+    (height, width), channels = values["size"], values["channels"]
+    (rows, _), (stride, _), (dilation, _) = values["window"], values["stride"], values["dilation"]
+    before, offset = values["before"]
+    line_bytes = 2 * values["line_elements"]
+    work = Work()
+    for top in range(-before, values["outputs"][0] * stride - before, stride):
+        for row in range(rows):
+            y = top + row * dilation
+            target = 2 * (row * values["band_columns"] + offset) * channels
+            if 0 <= y < height:
+                copy = copying(line_bytes, 2 * y * width * channels, target)
+                work += copy + Work(alu=7, load=1, branch=2, untaken=1)
+            else:
+                work += filling(line_bytes, target) + Work(alu=8, branch=3)
+    return work
+
+
+def depthwise_int16_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
+    """Returns the cost of `depthwise_conv_2d_int16`."""
+    values = call.values
+    rows, columns = values["window"]
+    pairs, rest = divmod(values["channels"], 2)
+    wide, taps = bool(values["wide"]), rows * columns
+    two, one = Work(load=2, multiply=2) * taps, Work(load=2, multiply=1) * taps
+    if not values["unrolled"]:
+        around = Work(alu=4, branch=1) * rows
+        if not values["unrolled_line"]:
+            around = Work(alu=1, branch=1) * taps + Work(alu=5, load=2, branch=1) * rows
+        two, one = two + around, one + around
+    two += _PAIRED_CHANNEL[wide] * 2 + Work(alu=5, branch=1)
+    one += _PAIRED_CHANNEL[wide]
+    pixel = two * pairs + one * rest + Work(alu=4, load=5, store=3, branch=1)
+    work = pixel * (values["outputs"][0] * values["outputs"][1])
+    work += Work(alu=8, load=4, store=4, branch=1) * values["outputs"][0]
+    work += Work(alu=12, load=4, load_many=1, store_many=1, words=18, store=4)
+    if values["banded"]:
+        work += _band_rows(values)
+    if values["margins"]:
+        work += filling(2 * rows * values["band_columns"] * values["channels"])
+    spelled_out = taps if values["unrolled"] else columns if values["unrolled_line"] else 2
+    products = 14 * spelled_out + 30 * (not values["unrolled"])
+    code = 90 + (products + 210) * (pairs > 0) + (products + 100) * rest + 110 * values["banded"]
+    return Cost(work, code)

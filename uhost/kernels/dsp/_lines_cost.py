@@ -1,7 +1,7 @@
-"""What depthwise windows over lines of halfwords cost.
+"""What depthwise windows over a ring of lines of halfwords cost.
 
-Counts of the assembler are those of its text, `templates/kernels/include/dsp_split.h.j2` and
-`dsp_depthwise_3x3*.h.j2`; those of the C around it are GCC 12's at -O2.
+Counts of the assembler are those of its text, `templates/kernels/include/dsp_depthwise_3x3.h.j2`;
+those of the C around it are GCC 12's at -O2.
 """
 
 from __future__ import annotations
@@ -14,107 +14,18 @@ from uhost.kernels._kernel import KernelCall
 from uhost.kernels.dsp._pieces import CLAMP_BYTES, clamping
 from uhost.targets._work import Work
 
-_CALL = Work(alu=4, branch=1)
-_SAVED = Work(alu=12, store=4, load=2, load_many=1, store_many=1, words=18)
-_WORD = Work(store=1, alu=1, branch=1)
+SAVED = Work(alu=12, store=4, load=2, load_many=1, store_many=1, words=18)
+WORD = Work(store=1, alu=1, branch=1)
 """A word of `uhost_dsp_fill`."""
 
 
-def _clamped(call: KernelCall) -> tuple[Work, dict[str, int]]:
+def clamped(call: KernelCall) -> tuple[Work, dict[str, int]]:
+    """Returns the work of clamping all outputs, where that is needed, and its code."""
     if not call.values["clamped"]:
         return Work(), {}
     rows, columns = call.values["outputs"]
     outputs = rows * columns * call.values["channels"] * call.values.get("multiplier", 1)
     return clamping(outputs), {"dsp_clamp": CLAMP_BYTES}
-
-
-# 3x3 with a fused ReLU: strips of lines, split by one routine, multiplied by another.
-
-SPLIT_BYTES = 186
-
-
-def splitting(pairs: int, *, before: bool, after: bool) -> Work:
-    """Returns the work of `uhost_dsp_split_line`: pairs of pixels, and one at either end."""
-    work = Work(load=2, load_many=2, store_many=1, words=18, alu=5, branch=3)
-    work += Work(load=2, alu=10, store=4, branch=1) * pairs
-    work += Work(load=1, alu=7, store=4) * before + Work(load=1, alu=6, store=4) * after
-    return work
-
-
-def strip_windows(
-    lines: int, channels: int, outputs: int, along: int, unrolled: int, *, wide: bool
-) -> Work:
-    """Returns the work of the routine that makes lines of outputs of up to four channels."""
-    pairs = outputs // 2
-    pair = Work(load_many=4, words=8, multiply=14, alu=3, store=2) + Work(load=3 * (along == 2))
-    line = pair * pairs + Work(load=3, alu=3, store=1, branch=1)
-    if pairs > unrolled:
-        line += Work(alu=1, store=1) + Work(load=1, alu=1, branch=1) * (pairs // unrolled)
-    if outputs % 2:
-        line += Work(load_many=4, words=8, multiply=7, alu=2, store=1)
-    channel = Work(load=10, load_many=1, words=6, store=6, alu=3, branch=1) + line * lines
-    channel += Work(words=3) if wide else Work(alu=9)
-    ends = Work(store_many=3, load_many=2, words=24, alu=2, store=2)
-    return ends + channel * channels
-
-
-def _strip_windows_bytes(outputs: int, along: int, unrolled: int) -> int:
-    pairs = outputs // 2
-    pair = 104 if along == 2 else 92
-    return 176 + 18 * (pairs > unrolled) + pair * min(pairs, unrolled) + 54 * (outputs % 2)
-
-
-def _filling(words: int) -> Work:
-    """Returns the work of filling a line of four channels; GCC spells out up to three words."""
-    if words <= 3:
-        return (Work(store=words) + Work(alu=4) * (words - 2)) * 4
-    return (_WORD * words + Work(alu=3, branch=1)) * 4
-
-
-def rectified_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
-    """Returns the cost of `depthwise_conv_2d_3x3_rectified`."""
-    values = call.values
-    rows, outputs = values["outputs"]
-    across, along = values["stride"]
-    routine = next(i for i in call.includes if i.startswith("dsp_depthwise_3x3_rectified:"))
-    unrolled = int(routine.rpartition("unrolled=")[2])
-    split = splitting(
-        values["pair_bytes"] // 4, before=bool(values["ends"] & 1), after=bool(values["ends"] & 2)
-    )
-    channels, wide = values["channels"], values["record_words"] == 9
-    groups, rest = -(-channels // 4), channels % 4
-    work = _SAVED + _WORD * values["plane_bytes"]
-    several = values["strip_lines"] < rows
-    before = values["before"][0]
-    # GCC spells out the loop over lines of two words.
-    slot_alu = 9 + 3 * (before > 0) - 6 * (values["pitch_words"] == 2 and not rest)
-    for first in range(0, rows, values["strip_lines"]):
-        lines = min(values["strip_lines"], rows - first)
-        if several:
-            for slot in range(values["slots"]):
-                y = first * across + slot - before
-                if 0 <= y < values["lines"]:
-                    work += (split + Work(alu=slot_alu, branch=3, load=1)) * groups
-                else:
-                    work += (_filling(values["pitch_words"]) + Work(alu=11, branch=3)) * groups
-        else:
-            work += (split + Work(alu=6, branch=2)) * (values["used_lines"] * groups)
-        windows = strip_windows(lines, 4, outputs, along, unrolled, wide=wide) * (channels // 4)
-        if rest:
-            windows += strip_windows(lines, rest, outputs, along, unrolled, wide=wide)
-        work += windows + Work(alu=8, load=4, store=1, branch=2) * groups
-    if rest:
-        work += Work(alu=6, store=1, branch=1) * groups
-    clamp, shared = _clamped(call)
-    shared |= {
-        routine: _strip_windows_bytes(outputs, along, unrolled) - 36 * wide,
-        "dsp_split": SPLIT_BYTES,
-    }
-    code = 116 + 40 * (rest > 0) + 16 * values["clamped"]
-    if several:
-        below = (rows - 1) * across + 3 - before > values["lines"]
-        code += 54 + 36 * (before > 0) + 32 * below - 38 * (channels <= 4)
-    return Cost(work + clamp, code, shared)
 
 
 # A ring of lines, brought and split in C.
@@ -125,7 +36,7 @@ def _bringing(call: KernelCall, y: int, channels: int) -> Work:
     values = call.values
     if not 0 <= y < values["lines"]:
         words: int = values["line_words"]
-        return Work(alu=10, branch=3) + (_WORD * words + Work(alu=5)) * channels
+        return Work(alu=10, branch=3) + (WORD * words + Work(alu=5)) * channels
     length: int = values["length"]
     odd: int = values["before"][1] % 2
     if channels < 4:
@@ -142,7 +53,7 @@ def _ring(call: KernelCall, outputs: Work, per_line: Work) -> Work:
     """Returns the work over all lines and groups; `outputs` are one channel's of one line."""
     values = call.values
     total, rest = values["channels"], values["channels"] % 4
-    work: Work = _SAVED + _WORD * values["window_words"]
+    work: Work = SAVED + WORD * values["window_words"]
     for channels, groups in ((4, total // 4), (rest, int(rest > 0))):
         if not groups:
             continue
@@ -186,7 +97,7 @@ def ring_3x3_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
     stride, wide = values["stride"][1], values["row_bytes"] == 8
     line = _line(values["outputs"][1], stride, wide=wide) + Work(alu=6, load=1, branch=2)
     work = _ring(call, line, Work(alu=22, multiply=3, load=4, store=4, branch=2))
-    clamp, shared = _clamped(call)
+    clamp, shared = clamped(call)
     shared[f"dsp_depthwise_3x3#{stride}{'w' * wide}"] = ROUTINE_BYTES[stride] - 32 * wide
     code = _ring_bytes(call, 370) + 16 * values["clamped"]
     return Cost(work + clamp, code, shared)
@@ -208,7 +119,7 @@ def ring_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
         line += (Work(load=1, store=1) * pairs + Work(alu=4, branch=1)) * rows
     line = line * values["multiplier"]
     work = _ring(call, line, Work(alu=14, multiply=1, load=4, store=2, branch=2))
-    clamp, shared = _clamped(call)
+    clamp, shared = clamped(call)
     products = (8 if rows * pairs <= 4 else 10) * pairs * (rows if values["unrolled"] else 1)
     code = _ring_bytes(call, 300 + 4 * pairs + products) + 16 * values["clamped"]
     return Cost(work + clamp, code, shared)

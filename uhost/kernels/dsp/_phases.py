@@ -7,7 +7,6 @@ of a phase the input goes on by one: a convolution with stride 1 and every s-th 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._quantize import channel_weights
 from uhost.kernels.dsp._channels import Channels, fold
+from uhost.kernels.dsp._parts import completed
 from uhost.ops._window import Axis
 from uhost.ops.transpose_conv import TransposeConvAttributes, window_axes
 
@@ -82,42 +82,5 @@ def layer_phases(bound: BoundOperator[TransposeConvAttributes]) -> list[Phase]:
                 taps = weights[:, list(rows.taps)][:, :, list(columns.taps)]
                 taps = taps.reshape(len(weights), -1)
                 rows_read, columns_read = rows, columns
-            found.append(Phase(rows_read, columns_read, _completed(fold(bound, taps=taps))))
+            found.append(Phase(rows_read, columns_read, completed(fold(bound, taps=taps))))
     return found
-
-
-def _completed(channels: Channels) -> Channels:
-    """Returns the channels and constant ones behind them, up to a multiple of four."""
-    missing = -len(channels.bias) % 4
-    rows = ((0, missing), (0, 0))
-    return Channels(
-        np.pad(channels.weights, rows),
-        np.pad(channels.bias, (0, missing)),
-        np.pad(channels.multipliers, (0, missing)),
-        np.pad(channels.addends, (0, missing)),
-        np.pad(channels.shifts, (0, missing), constant_values=1),
-        np.pad(channels.lowest_sum, (0, missing)),
-        np.pad(channels.highest_sum, (0, missing)),
-        channels.zero_point,
-        channels.clamp,
-    )
-
-
-def all_channels(phases: Sequence[Phase]) -> Channels:
-    """Returns the channels of all phases after one another, those with fewer taps filled up.
-
-    Taps of zero weight change neither sums nor what they can reach.
-    """
-    parts = [phase.channels for phase in phases]
-    most = max(part.weights.shape[1] for part in parts)
-    return Channels(
-        np.vstack([np.pad(p.weights, ((0, 0), (0, most - p.weights.shape[1]))) for p in parts]),
-        np.concatenate([part.bias for part in parts]),
-        np.concatenate([part.multipliers for part in parts]),
-        np.concatenate([part.addends for part in parts]),
-        np.concatenate([part.shifts for part in parts]),
-        np.concatenate([part.lowest_sum for part in parts]),
-        np.concatenate([part.highest_sum for part in parts]),
-        parts[0].zero_point,
-        parts[0].clamp,
-    )

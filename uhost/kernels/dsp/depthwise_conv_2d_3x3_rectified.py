@@ -7,23 +7,26 @@ loaded seldom.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
-from uhost.kernels._overlap import Overlap, forward, in_place
 from uhost.kernels.dsp._channels import Channels, fold, spare_bits
 from uhost.kernels.dsp._lines import (
     Lines,
     image_lines,
     line_weights,
-    needed_elements,
     why_not_lines,
 )
-from uhost.kernels.dsp._lines_cost import rectified_cost
+from uhost.kernels.dsp._strips import (
+    Strips,
+    even_strips,
+    pitch_bytes,
+    strip_overlaps,
+    strip_values,
+)
+from uhost.kernels.dsp._strips_cost import rectified_cost
 from uhost.numerics.requantization import RectifiedForm
 from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes
 
@@ -33,41 +36,13 @@ _LARGEST_PITCH_BYTES = 508
 _MOST_PAIRS_UNROLLED = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Strips:
-    """Lines of halfwords in scratch: their pitch, and the output lines made at once."""
-
-    pitch_bytes: int
-    lines: int
-    slots: int
-
-
 def rectified_lines(bound: BoundOperator[DepthwiseConv2DAttributes]) -> list[Lines]:
     """Returns the ways to cut the image into lines that the routine can take."""
 
     def fits(lines: Lines) -> bool:
-        return lines.along.stride in (1, 2) and _pitch_bytes(lines) <= _LARGEST_PITCH_BYTES
+        return lines.along.stride in (1, 2) and pitch_bytes(lines) <= _LARGEST_PITCH_BYTES
 
     return [lines for lines in image_lines(bound) if fits(lines)]
-
-
-def _pitch_bytes(lines: Lines) -> int:
-    # One element more than needed: lines are read in whole words.
-    return 4 * (needed_elements(lines.along) // 2 + 1)
-
-
-def strips_of(lines: Lines, each: int) -> Strips:
-    """Returns strips of `each` output lines."""
-    return Strips(_pitch_bytes(lines), each, (each - 1) * lines.across.stride + 3)
-
-
-def _strips(bound: BoundOperator[DepthwiseConv2DAttributes], lines: Lines) -> Strips:
-    """Returns strips of about equal size, as few as 2 KiB and a part of the tensors allow."""
-    pitch, stride, total = _pitch_bytes(lines), lines.across.stride, lines.across.output
-    allowed = 2048 + (bound.input(0).size_bytes + bound.output.size_bytes) // 16
-    most = max((allowed // (4 * pitch) - 3) // stride + 1, 1)
-    count = -(-total // most)
-    return strips_of(lines, -(-total // count))
 
 
 def _form(channels: Channels) -> RectifiedForm | None:
@@ -104,21 +79,6 @@ def why_not_rectified(bound: BoundOperator[DepthwiseConv2DAttributes]) -> str:
     return "" if _form(fold(bound)) is not None else "no requantisation in two instructions"
 
 
-def _overlaps(lines: Lines, strips: Strips, channels: int) -> tuple[Overlap, ...]:
-    """Returns the overlap: each group of channels at once, or all of a strip after another."""
-    across = lines.across
-    if strips.lines == across.output:
-        # The last of an uneven number of groups splits channels that were written before.
-        return (in_place(),) if lines.keep_shape and channels % 4 == 0 else ()
-    if lines.are_columns:
-        return ()
-    firsts = np.arange(0, across.output, strips.lines)
-    reads = np.maximum(firsts * across.stride - across.before, 0)
-    ends = np.minimum(firsts + strips.lines, across.output)
-    (row, _), (output_row, _) = lines.row_steps(channels)
-    return (forward(0, reads * row, ends * output_row, reads_first=False),)
-
-
 def strips_call(
     bound: BoundOperator[DepthwiseConv2DAttributes], lines: Lines, strips: Strips
 ) -> KernelCall:
@@ -127,44 +87,20 @@ def strips_call(
     form = _form(channels)
     assert form is not None
     across, along = lines.across, lines.along
-    count, pitch = bound.output.shape[3], strips.pitch_bytes
-    row_steps = lines.row_steps(count)
-    length = min(along.size, needed_elements(along) - along.before)
-    odd = along.before % 2
+    pitch = strips.pitch_bytes
     pairs = along.output // 2
     unrolled = next(n for n in range(_MOST_PAIRS_UNROLLED, 0, -1) if max(pairs, 1) % n == 0)
     wide = spare_bits(channels) < 8
-    lowest, highest = channels.clamp
-    clamped = (lowest, highest) != (-128, 127)
+    values = strip_values(bound, lines, strips)
     shape = f"{along.output}_pitch_{pitch}_stride_{across.stride}{along.stride}"
     return KernelCall(
         library="dsp",
         template="depthwise_conv_2d_3x3_rectified",
         values={
-            "channels": count,
-            "lines": across.size,
-            "used_lines": min(across.size, strips.slots - across.before),
-            "length": length,
-            "outputs": (across.output, along.output),
-            "stride": (across.stride, along.stride),
-            "before": (across.before, along.before),
-            "input_steps": row_steps[0],
-            "output_steps": row_steps[1],
-            "line_gap": row_steps[1][0] - along.output * row_steps[1][1],
-            "strip_lines": strips.lines,
-            "slots": strips.slots,
-            "pitch_words": pitch // 4,
-            "plane_bytes": pitch * strips.slots,
-            "first_word": along.before // 2,
-            "pair_bytes": (length - odd) // 2 * 4,
-            "ends": odd + (length - odd) % 2 * 2,
-            "padding_pair": f"0x{(bound.input(0).zero_point & 0xFFFF) * 0x10001:08X}u",
+            **values,
             "routine": f"uhost_dsp_depthwise_3x3_{shape}_shift_{form.shift}"
             f"{'_wide' if wide else ''}",
             "record_words": 9 if wide else 6,
-            "clamped": clamped,
-            "lowest": lowest,
-            "highest": highest,
         },
         parameters=(
             Parameter("input", "const int8_t *", "input"),
@@ -182,15 +118,15 @@ def strips_call(
             f"fold={spare_bits(channels)},unrolled={unrolled}",
             "dsp_lines",
             "dsp_split",
-            *(("dsp_clamp",) if clamped else ()),
+            *(("dsp_clamp",) if values["clamped"] else ()),
         ),
-        overlaps=_overlaps(lines, strips, count),
+        overlaps=strip_overlaps(lines, strips, bound.output.shape[3]),
     )
 
 
 def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
     lines = rectified_lines(bound)[0]
-    return strips_call(bound, lines, _strips(bound, lines))
+    return strips_call(bound, lines, even_strips(bound, lines))
 
 
 KERNEL = Kernel(

@@ -10,11 +10,11 @@ from __future__ import annotations
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.dsp._lines import Lines
-from uhost.kernels.dsp._lines_cost import rectified_cost
+from uhost.kernels.dsp._strips import strips_of
+from uhost.kernels.dsp._strips_cost import rectified_cost
 from uhost.kernels.dsp.depthwise_conv_2d_3x3_rectified import (
     rectified_lines,
     strips_call,
-    strips_of,
     why_not_rectified,
 )
 from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes

@@ -7,10 +7,10 @@ import numpy as np
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
 from uhost.kernels.dsp._channels import why_not_int8
-from uhost.kernels.dsp._lift import lifted
-from uhost.kernels.dsp._phases import Phase, all_channels, layer_phases
+from uhost.kernels.dsp._parts import streams_of
+from uhost.kernels.dsp._phases import Phase, layer_phases
 from uhost.kernels.dsp._phases_cost import phases_cost
-from uhost.kernels.dsp._product import Ends, column_pairs, ends_of, pack, why_inexact
+from uhost.kernels.dsp._product import column_pairs, why_inexact
 from uhost.ops.transpose_conv import TransposeConvAttributes
 
 _MOST_PHASES = 64
@@ -41,33 +41,28 @@ def _lower(bound: BoundOperator[TransposeConvAttributes]) -> KernelCall:
     _, height, width, depth = bound.input(0).shape
     _, _, line, count = bound.output.shape
     stride = bound.attributes.stride
-    # One shift for all phases, so that they share the routine.
-    ends = ends_of(all_channels(phases))
     single = any(phase.columns.outputs % 2 for phase in phases)
-    streams, rows, offset = [], [], 0
-    for number, phase in enumerate(phases):
-        window = phase.window
-        pairs = column_pairs(window[1] * depth, window[0], even=single)
-        channels, pairs, summed = lifted(phase.channels, pairs, even=single)
-        own = slice(number * len(channels.bias), (number + 1) * len(channels.bias))
-        stream = pack(channels, pairs, Ends(ends.words[own], ends.bias[own], ends.shift))
-        streams.append(stream)
+    pairs = [column_pairs(p.window[1] * depth, p.window[0], even=single) for p in phases]
+    streams = streams_of([phase.channels for phase in phases], pairs, even=single)
+    rows, offset = [], 0
+    for phase, stream in zip(phases, streams, strict=True):
         rows.append(
             {
                 "top": phase.rows.first,
                 "left": phase.columns.first,
-                "rows": window[0],
-                "taps": window[1],
-                "pairs": len(pairs),
-                "summed": summed,
+                "rows": phase.window[0],
+                "taps": phase.window[1],
+                "pairs": stream.pairs,
+                "summed": stream.summed,
                 "weights": offset,
-                "last_weights": offset + len(stream) // (len(channels.bias) // 4) * (count // 4),
+                "last_weights": offset + stream.group_words * (count // 4),
                 "output": (phase.rows.offset * line + phase.columns.offset) * count,
                 "lines": phase.rows.outputs,
                 "outputs": phase.columns.outputs,
             }
         )
-        offset += len(stream)
+        offset += len(stream.words)
+    shift = streams[0].shift
     padded = _is_padded(bound, phases)
     patch_bytes = -(-max(row["taps"] for row in rows) * depth // 8) * 8
     column_words = 2 * max(row["pairs"] for row in rows)
@@ -93,7 +88,7 @@ def _lower(bound: BoundOperator[TransposeConvAttributes]) -> KernelCall:
             "column_words": column_words,
             "aligned": depth % 8 == 0,
             "zero_point": bound.input(0).zero_point,
-            "suffix": f"_shift_{ends.shift}" if ends.shift else "",
+            "suffix": f"_shift_{shift}" if shift else "",
             "clamped": clamped,
             "lowest": lowest,
             "highest": highest,
@@ -104,13 +99,13 @@ def _lower(bound: BoundOperator[TransposeConvAttributes]) -> KernelCall:
             Parameter("output", "int8_t *", "output"),
             Parameter("columns", "uint32_t *", "scratch"),
         ),
-        constants=(Constant("weights", np.concatenate(streams)),),
+        constants=(Constant("weights", np.concatenate([stream.words for stream in streams])),),
         scratch_bytes=4 * column_words + 3 * patch_bytes * padded,
         includes=(
             "dsp",
             "dsp_phase",
             "dsp_product",
-            f"dsp_product_tiles:shift={ends.shift}",
+            f"dsp_product_tiles:shift={shift}",
             "dsp_widen",
             *(("dsp_run",) if padded else ()),
             *(("dsp_sums",) if summed else ()),

@@ -109,6 +109,12 @@ def split_channels(pixels: int) -> Work:
     return total + Work(alu=3, load=1, load_many=2, store_many=1, words=14)
 
 
+def drop_rows(size_bytes: int) -> Work:
+    """Returns one call of `uhost_mve_drop_rows`."""
+    turn = Work(vector_load=1, vector_alu=1, vector_store=1, branch=1)
+    return -(-size_bytes // 16) * turn + Work(vector_alu=1, branch=2, alu=2, load_many=1, words=2)
+
+
 def adds(value: int) -> int:
     """Returns how many ADDW instructions add a value of any size."""
     return value // 4095 + (value % 4095 > 0)

@@ -1,6 +1,8 @@
 """DEPTHWISE_CONV_2D of small windows: two output lines at once from interleaved rows.
 
-The window of an output, and that of the output below it, lie in the same 16 bytes.
+The window of an output, and that of the output below it, lie in the same 16 bytes. Where it can,
+the kernel goes through all lines of eight channels before the next eight. Then an output may lie
+on the input of its own pixel and channel: what later lines need of overwritten ones is kept.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
-from uhost.kernels._overlap import Overlap, forward
+from uhost.kernels._overlap import Overlap, forward, in_place
 from uhost.kernels.mve import _work as work
 from uhost.kernels.mve._channels import Channels, fold, why_not_int8
 from uhost.kernels.mve._lines import Lines, image_lines
@@ -31,6 +33,8 @@ _OFFSET_LIMIT = 1 << 16
 _LOAD_REACH = 127
 _MOST_BYTES = 4
 """How far a vector can be shifted by one instruction."""
+_KEPT = 2
+"""Rows of four that can be kept for the next two lines: half a word."""
 
 
 def _rows(lines: Lines) -> int:
@@ -41,6 +45,29 @@ def _rows(lines: Lines) -> int:
 def _pitch(lines: Lines) -> int:
     """Returns the bytes from one output's window to the next one's."""
     return lines.along.stride * _rows(lines)
+
+
+def _kept(lines: Lines) -> int:
+    """Returns the rows that are kept for the next two output lines; others are read again."""
+    shared = lines.across.span - lines.across.stride
+    return _KEPT if shared == _KEPT and _rows(lines) == 2 * _KEPT else 0
+
+
+def _later(lines: Lines) -> NDArray[np.int64]:
+    """Returns per two output lines the lowest image line that the planes take after them."""
+    across, kept = lines.across, _kept(lines)
+    tops = np.arange(2, across.output, 2) * across.stride - across.before + kept
+    lowest = np.clip(tops, 0, across.size)
+    later: NDArray[np.int64] = np.where(tops + _rows(lines) - kept <= 0, across.size, lowest)
+    return np.minimum.accumulate(later[::-1])[::-1]
+
+
+def _goes_by_channels(lines: Lines, input_width: int, output_width: int) -> bool:
+    """True if all lines of eight channels can be written over what they were read from."""
+    written = np.arange(2, lines.across.output, 2)
+    if lines.are_columns:
+        return input_width == output_width and bool((written <= _later(lines)).all())
+    return bool((written * output_width <= _later(lines) * input_width).all())
 
 
 def _plane_bytes(lines: Lines) -> int:
@@ -112,9 +139,12 @@ def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
     count = output.shape[3]
     plane_bytes = _plane_bytes(lines)
     scratch_bytes = plane_bytes * min(count, _GROUP)
+    by_channels = _goes_by_channels(lines, x.shape[2], output.shape[2])
     values: dict[str, Any] = {
         "channels": count,
         "rows": _rows(lines),
+        "channels_outside": by_channels,
+        "kept": _kept(lines) if by_channels else 0,
         "pitch": _pitch(lines),
         "plane_bytes": plane_bytes,
         "plane_offsets": tuple(plane_bytes * min(i, count - 1) for i in range(_GROUP)),
@@ -148,23 +178,26 @@ def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
         constants=(Constant("records", _records(channels, lines)),),
         scratch_bytes=scratch_bytes,
         includes=("mve", "mve_planes", *(("mve_clamp",) if channels.clamped else ())),
-        overlaps=(_overlap(lines, count, values["input_steps"], values["output_steps"]),),
+        overlaps=(_overlap(lines, count, values),),
     )
 
 
-def _overlap(
-    lines: Lines, channels: int, input_steps: tuple[int, int], output_steps: tuple[int, int]
-) -> Overlap:
+def _overlap(lines: Lines, channels: int, values: Mapping[str, Any]) -> Overlap:
     """Returns the overlap: eight channels of two lines' rows are in planes before they are written.
 
     The rows are those of both windows, also where there is no second line.
     """
+    if values["channels_outside"] and channels > _GROUP:
+        return in_place()
     across, along = lines.across, lines.along
+    input_steps, output_steps = values["input_steps"], values["output_steps"]
     first = np.arange(0, channels, _GROUP)
     end = (along.output - 1) * output_steps[1] + np.minimum(first + _GROUP, channels)
     last = np.minimum(np.arange(1, across.output + 1, 2), across.output - 1)
-    reads = lowest_lines(across, lines=2) * input_steps[0]
-    return forward(0, *moved((first, end), reads, last * output_steps[0]))
+    reads = lowest_lines(across, lines=2)
+    if values["channels_outside"]:
+        reads[1:] = _later(lines)
+    return forward(0, *moved((first, end), reads * input_steps[0], last * output_steps[0]))
 
 
 def _lines_work(p: Mapping[str, Any], channels: int, *, has_second: bool) -> Work:
@@ -190,12 +223,14 @@ def _cost(bound: BoundOperator[DepthwiseConv2DAttributes], call: KernelCall) -> 
     row = work.split_channels(p["length"]) + Work(alu=8, branch=2, store_many=2, words=4)
     group = p["rows"] * row + Work(alu=12, branch=2, load=2, store=2)
     total = work.fill(p["scratch_bytes"])
-    for has_second, times in ((True, pairs), (False, odd)):
-        if whole:
-            lines = group + _lines_work(p, _GROUP, has_second=has_second)
-            total += times * whole * lines
-        if rest:
-            total += times * (group + _lines_work(p, rest, has_second=has_second))
+    for lanes, groups in ((_GROUP, whole), (rest, 1 if rest else 0)):
+        for has_second, times in ((True, pairs), (False, odd)):
+            lines = group + _lines_work(p, lanes, has_second=has_second)
+            total += groups * times * lines
+        if p["kept"]:
+            kept = work.drop_rows(lanes * p["plane_bytes"]) + Work(alu=3, branch=1)
+            later = groups * (pairs + odd - 1)
+            total += later * kept + -p["kept"] * later * row
     total += (pairs + odd) * Work(alu=4, branch=1, load=2) + work.INLINE_LOOP
     if p["clamped"]:
         total += work.clamp(p["outputs_in_all"])

@@ -13,9 +13,13 @@ from uhost.ops.circular_buffer import CircularBufferAttributes
 def _lower(bound: BoundOperator[CircularBufferAttributes]) -> KernelCall:
     depth = bound.input(0).elements
     kept = bound.outputs[0].elements - depth
-    if kept == 0:
+    cycles = bound.attributes.cycles_max
+    if kept == 0 and cycles == 1:
         return lower_copies(bound, [Piece((depth,), (1,), (1,))])
-    return lower_signal(bound, {"depth": depth, "kept": kept}, ("input",), ("output", "slots"))
+    outputs = ["output", *["goes_on"] * (cycles > 1), *["slots"] * (kept > 0)]
+    outputs += ["count"] * (cycles > 1)
+    values = {"depth": depth, "kept": kept, "cycles": cycles}
+    return lower_signal(bound, values, ("input",), outputs)
 
 
 KERNEL = Kernel(operator="circular_buffer", supports=takes_anything, lower=_lower)

@@ -17,10 +17,13 @@ from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
 from uhost.kernels.reference._parameters import (
     constant_parameter,
     input_parameter,
-    takes_anything,
 )
 from uhost.numerics.fixed_point import wrap_int32
-from uhost.ops.svdf import BIAS, FEATURES, STATE, TIMES, SvdfAttributes, svdf_factors
+from uhost.ops.svdf import BIAS, FEATURES, STATE, TIMES, SvdfAttributes, is_hybrid, svdf_factors
+
+
+def _supports(bound: BoundOperator[SvdfAttributes]) -> str:
+    return "float32 inputs with int8 features" if is_hybrid(bound) else ""
 
 
 def _lower(bound: BoundOperator[SvdfAttributes]) -> KernelCall:
@@ -91,4 +94,4 @@ def _lower(bound: BoundOperator[SvdfAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel(operator="svdf", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="svdf", supports=_supports, lower=_lower)
