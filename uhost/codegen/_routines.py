@@ -80,7 +80,8 @@ class _RoutineUnderWay:
     def _constant(self, name: str, ctype: str, constant: Constant) -> str:
         """Returns the parameter that the calling function gets for a constant."""
         taken = {parameter.name for parameter in self._parameters}
-        base = unique = identifier(f"{self._role}_{name}")
+        known = name.startswith(f"{self._role}_")  # the graph of an operator of that name
+        base = unique = identifier(name if known else f"{self._role}_{name}")
         while unique in taken:
             unique = f"{base}_{len(taken)}"
         index = len(self._constants)
