@@ -18,6 +18,7 @@ from uhost.cli.verify import COMMAND as VERIFY
 from uhost.config.compilation import EXECUTORS, RUNTIMES, CompilationConfig, Pool
 from uhost.config.pass_context import PassContext
 from uhost.config.project import Project, TargetOptions, described_fields, json_schema
+from uhost.inputs._input import INPUTS
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENT = ROOT / "docs" / "configuration.md"
@@ -51,6 +52,12 @@ DEFAULTS = {
     "output": "`build/<models>-<board>`",
     "run.on": "the first that has the board's core",
     "run.input": "seeded random values",
+    "run.preprocess": "what the kind of file needs",
+    "run.labels": "those of the input file",
+    "run.preprocess.MODEL (image).channels": "the input's",
+    "run.preprocess.MODEL (image).mean": "see the meaning",
+    "run.preprocess.MODEL (image).std": "see the meaning",
+    "run.preprocess.MODEL (audio).model": "none",
     "run.output": "none",
     "verify.on": "the first that has the board's core",
     "verify.golden": "one seeded random sample",
@@ -140,6 +147,10 @@ def keys(struct: type, prefix: str = "", made: Any = None) -> Iterator[tuple[str
         yield key, field.type_text, default or fallback(key), field.description
         if key == "targets":
             yield from keys(TargetOptions, "targets.KIND.")
+        elif key == "run.preprocess":
+            for name in INPUTS.names():
+                if (options := INPUTS[name].options) is not None:
+                    yield from keys(options, f"run.preprocess.MODEL ({name}).", options())
         elif key == "pools.constants":
             yield from keys(Pool, "pools.POOL.", Pool("ram"))
 
@@ -156,6 +167,9 @@ def fallback(key: str) -> str:
         "passes.check": False,
         "passes.time": False,
         "run.verify": False,
+        "run.quantize_input": False,
+        "verify.quantize_input": False,
+        "bench.quantize_input": False,
         "run.reset_each": False,
         "verify.reset_each": False,
         "pools.POOL.size_bytes": "the region's",

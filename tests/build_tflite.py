@@ -383,6 +383,7 @@ def _node(bound: BoundOperator[Any]) -> tuple[str, dict[str, Any], list[tuple[st
         options |= {"MergeOutputs": at.merge_outputs} if code.startswith("BI") else {}
         options |= {"CellClip": at.cell_clip, "ProjClip": at.projection_clip}
         options |= {"TimeMajor": at.time_major, "FusedActivationFunction": 4}
+        options["AsymmetricQuantizeInputs"] = at.asymmetric
     elif code == "PACK":
         options |= {"Axis": at.axis, "ValuesCount": len(bound.inputs)}
     elif code == "SHAPE":

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,7 +131,7 @@ class Case:
     """
 
     call: KernelCall
-    inputs: tuple[NDArray[np.int8], ...]
+    inputs: tuple[NDArray[Any], ...]
     output_bytes: int
     displaced: tuple[int, int] | None = None
 
@@ -164,18 +165,20 @@ def run_all(cases: Sequence[Case], compiler: str, folder: Path) -> list[NDArray[
             signature = f"__attribute__((noinline)) static void {name}({parameters})"
             values = {"name": name, "signature": signature, "p": dict(call.values)}
             functions.append(render(f"kernels/{call.library}/{call.template}.c.j2", values))
-        # Tensors may have any alignment; scratch is aligned to 8 bytes, constants to 4.
+        # Tensors may have any alignment of their elements; scratch is aligned to 8 bytes,
+        # constants to 4 or 8.
+        width = case.inputs[0].itemsize
         places = {
-            ("input", i): place(x.nbytes, number % 8, x.tobytes())
+            ("input", i): place(x.nbytes, number % 8 * width, x.tobytes())
             for i, x in enumerate(case.inputs)
         }
         if case.displaced is None:
-            output = place(case.output_bytes, number % 5)
+            output = place(case.output_bytes, number % 5 * width)
         else:
             shared, behind = case.displaced
             before = max(-behind, 0)
             together = before + max(case.output_bytes, behind + case.inputs[shared].nbytes)
-            output = place(together, number % 5) + before
+            output = place(together, number % 5 * width) + before
             content = case.inputs[shared].tobytes()
             places["input", shared] = output + behind
             noise[output + behind :][: len(content)] = np.frombuffer(content, np.uint8)
@@ -183,7 +186,8 @@ def run_all(cases: Sequence[Case], compiler: str, folder: Path) -> list[NDArray[
         scratch = places["scratch", 0] = place(call.scratch_bytes, 0)
         for index, constant in enumerate(call.constants):
             content = constant.values.tobytes()
-            places["constant", index] = place(len(content), 4, content)
+            offset = 8 if constant.alignment == 8 else 4
+            places["constant", index] = place(len(content), offset, content)
         outputs.append(slice(output, output + case.output_bytes))
         free[outputs[-1]] = True
         free[scratch : scratch + call.scratch_bytes] = True
@@ -198,7 +202,7 @@ def run_all(cases: Sequence[Case], compiler: str, folder: Path) -> list[NDArray[
         index = [p.source for p in call.parameters].index("input")
         start = f"(uint8_t *)({_END:#x}u - {size}u)"
         again.append(f"    (void)memcpy({start}, (void *)(RAM + {starts[index]}), {size}u);")
-        arguments[index] = f"(const int8_t *){start}"
+        arguments[index] = f"({call.parameters[index].ctype}){start}"
         again.append(f"    {name}({', '.join(arguments)});")
     main = _MAIN % {
         "calls": "\n".join(calls),

@@ -51,6 +51,7 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
     if unsigned:
         style = replace(style, weight_zero_point=int(rng.choice([-128, 127, size(-40, 40)])))
     name = f"{stem}_{number}"
+    stem = stem.removesuffix("_pipelined")
     if stem.endswith("_int16"):
         stem = stem.removesuffix("_int16")
         bias = DType.INT32 if rng.random() < 0.3 else DType.INT64
@@ -114,7 +115,7 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
         )
         style = replace(style, weight_zero_point=0)
         return layer("transpose_conv", turned, x, (size(1, 10), *window, x[3]), style, name)
-    inputs, multiplier = size(1, 11), 1
+    inputs, multiplier, dilation = size(1, 11), 1, (1, 1)
     if stem == "depthwise_conv_2d_one_input":
         inputs, multiplier = 1, size(1, 11)
     if name.startswith("depthwise_conv_2d_int16"):
@@ -133,6 +134,8 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
         window, strides, inputs = (size(1, 9), size(1, 9)), (size(1, 2), size(1, 3)), size(4, 11)
         longest = 40 if rng.random() < 0.2 else 13
         x = (1, size(1, longest), size(1, longest), inputs)
+        if rng.random() < 0.3:
+            window, dilation = (size(1, 4), size(1, 4)), (size(1, 3), size(1, 3))
         if rng.random() < 0.5:
             activation = Activation.RELU
             style = replace(style, output_zero_point=-128, weight_zero_point=0)
@@ -144,7 +147,7 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
     if stem == "depthwise_conv_2d_direct":
         window, inputs, activation = (size(1, 5), size(1, 5)), 4 * size(1, 5), Activation.NONE
         x = (*x[:3], inputs)
-    lines = DepthwiseConv2DAttributes(strides, (1, 1), Padding2D(*pads), activation, unsigned)
+    lines = DepthwiseConv2DAttributes(strides, dilation, Padding2D(*pads), activation, unsigned)
     return layer("depthwise_conv_2d", lines, x, (1, *window, inputs * multiplier), style, name)
 
 

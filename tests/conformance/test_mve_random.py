@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helium_kernels import COMPILERS, Case, run_all
+from numpy.typing import NDArray
 from weighted_layers import VECTOR, Layer, conv, depthwise, expected, layer, with_constant
 
 from uhost.errors import UhostError
@@ -21,7 +22,7 @@ from uhost.ir.tensor import Quantization, Tensor
 from uhost.kernels._kernel import library
 from uhost.ops._op import OPERATORS, Activation, Padding2D, UnsupportedNodeError
 from uhost.ops._pooling import PoolAttributes
-from uhost.ops._weighted_examples import LayerStyle
+from uhost.ops._weighted_examples import INT16, INT16_NARROW, LayerStyle
 from uhost.ops.softmax import SoftmaxAttributes
 from uhost.ops.transpose_conv import TransposeConvAttributes
 
@@ -142,6 +143,30 @@ def vector_layer(rng: Random) -> Layer:
     return layer("fully_connected", attributes, (batch, depth), (channels, depth), style(rng))
 
 
+def int16_style(rng: Random) -> LayerStyle:
+    return INT16_NARROW if rng.integers(2) else INT16
+
+
+def int16_layer(rng: Random) -> Layer:
+    w = window(rng, 4)
+    depth = size(rng, 20)
+    return conv(
+        (1, size(rng, 10), size(rng, 10), depth),
+        (size(rng, 12), *w.pop("window"), depth),
+        dilation=(size(rng, 3), 1),
+        activation=activation(rng),
+        style=int16_style(rng),
+        **w,
+    )
+
+
+def int16_vector_layer(rng: Random) -> Layer:
+    depth, channels = size(rng, 200), size(rng, 30)
+    attributes = replace(VECTOR, activation=activation(rng))
+    shapes = (size(rng, 5), depth), (channels, depth)
+    return layer("fully_connected", attributes, *shapes, int16_style(rng))
+
+
 def transposed_layer(rng: Random) -> Layer:
     """Returns one of any size of output: short of its windows, as they end, or going on."""
     depth, channels, rows, columns = size(rng, 20), size(rng, 12), size(rng, 8), size(rng, 8)
@@ -235,7 +260,9 @@ def extreme(bound: Layer, rng: Random) -> Layer:
     bias = bound.optional_input(2)
     if bias is not None and rng.integers(4) == 0:
         limit = 2**30 if rng.integers(2) else 2**16
-        bound = with_constant(bound, 2, rng.integers(-limit, limit, bias.shape).astype(np.int32))
+        bound = with_constant(
+            bound, 2, rng.integers(-limit, limit, bias.shape).astype(bias.dtype.numpy)
+        )
     return bound
 
 
@@ -243,11 +270,13 @@ LAYERS: dict[str, Callable[[Random], Layer]] = {
     "conv_2d_pointwise": pointwise_layer,
     "conv_2d": conv_layer,
     "conv_2d_gathered": gathered_layer,
+    "conv_2d_int16": int16_layer,
     "depthwise_conv_2d": depthwise_layer,
     "depthwise_conv_2d_channels": channels_layer,
     "depthwise_conv_2d_one_input": one_input_layer,
     "transpose_conv": transposed_layer,
     "fully_connected": vector_layer,
+    "fully_connected_int16": int16_vector_layer,
     "max_pool_2d": partial(pool_layer, "max_pool_2d"),
     "average_pool_2d": partial(pool_layer, "average_pool_2d"),
     "softmax": softmax_layer,
@@ -271,9 +300,12 @@ def cases(stem: str, count: int, seed: int) -> Iterator[tuple[Layer, Case]]:
             continue  # a window that does not fit the image, or scales too far apart
         if kernel.supports(bound):
             continue
-        x = rng.integers(-128, 128, bound.input(0).shape, dtype=np.int8)
+        x: NDArray[Any] = rng.integers(-128, 128, bound.input(0).shape, dtype=np.int8)
+        if bound.input(0).dtype is DType.INT16:
+            x = rng.integers(-(2**15), 2**15, x.shape, dtype=np.int16)
         if rng.integers(8) == 0:
-            x = rng.choice(np.asarray([-128, 127], np.int8), x.shape)
+            limits = np.iinfo(x.dtype)
+            x = rng.choice(np.asarray([limits.min, limits.max], x.dtype), x.shape)
         inputs = [x.view(bound.input(0).dtype.numpy)]
         for tensor in bound.inputs[1:]:
             if tensor is not None and not tensor.is_constant:

@@ -80,6 +80,46 @@ def test_every_layer_executes_what_its_kernel_states(
 
 
 @pytest.mark.needs("arm_gcc")
+@pytest.mark.parametrize("name", [AD, IC, *(pytest.param(one, marks=FULL) for one in (KWS, VWW))])
+def test_cycles_are_saved_by_an_order_made_for_the_core(shared_models: Path, name: str) -> None:
+    fast = stated([lowered(shared_models, name)])
+    made = built(shared_models, name, optimize="cycles")
+    [model] = made.compiled.models
+    result = measured(shared_models, name, made)
+    assert result.modelled_cycles is not None
+    assert result.modelled_cycles < 0.85 * fast.cycles
+    assert (result.instructions or 0) > fast.instructions
+    checked = 0
+    for figures in result.operators:
+        selection = model.lowered.selections.get(figures.name)
+        if selection is None or not selection.name.endswith("_pipelined"):
+            continue
+        checked += 1
+        assert selection.variant.cost is not None
+        assert figures.instructions is not None
+        assert figures.modelled_cycles is not None
+        off = abs(selection.variant.cost.work.instructions - figures.instructions)
+        assert off <= 0.03 * figures.instructions + A_FEW, figures
+        off = abs((selection.variant.cycles or 0) - figures.modelled_cycles)
+        assert off <= 0.05 * figures.modelled_cycles + 8 * A_FEW, figures
+    assert checked > 0
+    total = stated([model.lowered])
+    assert abs(total.flash_bytes - result.model_flash_bytes) <= 0.01 * total.flash_bytes
+
+
+def test_a_core_of_one_instruction_a_cycle_has_no_use_for_it(shared_models: Path) -> None:
+    board = load_board("nrf52840dk")
+    sources = driver.load(shared_models / f"{KWS}.tflite")
+    names = []
+    for optimize in ("speed", "cycles"):
+        config = replace(driver.configure(board), optimize=optimize)
+        made = driver.compile_models(sources, board, config=config)
+        names.append([s.name for s in made.models[0].lowered.selections.values()])
+    assert names[0] == names[1]
+    assert not any(name.endswith("_pipelined") for name in names[1])
+
+
+@pytest.mark.needs("arm_gcc")
 @pytest.mark.parametrize(
     ("name", "limit_bytes"),
     [(KWS, 36_200), (IC, 131_072), *(pytest.param(IC, n, marks=FULL) for n in (92_160, 163_840))],

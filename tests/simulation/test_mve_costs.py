@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 from side_by_side import side_by_side
-from weighted_layers import layer
+from weighted_layers import VECTOR, conv, layer
 
 from uhost import driver
 from uhost.kernels._kernel import library
-from uhost.ops._op import Activation
+from uhost.ops._op import Activation, Padding2D
+from uhost.ops._weighted_examples import INT16, INT16_NARROW
 from uhost.ops.transpose_conv import TransposeConvAttributes
 from uhost.runtime.compiled import Built, Source
 from uhost.runtime.device import device
@@ -42,6 +43,22 @@ def test_transposed_convolutions_cost_what_they_say() -> None:
             (((2, 2), (1, 1), (24, 24), none), (1, 12, 12, 12), (6, 4, 4, 12)),
             (((1, 2), (0, 1), (1, 80), none), (1, 1, 40, 24), (24, 1, 4, 24)),
             (((1, 1), (1, 1), (10, 10), none), (1, 10, 10, 24), (12, 3, 3, 24)),
+        )
+    ]
+    source = Source(side_by_side(layers), "layers", b"")
+    check(driver.link(driver.compile_models((source,), BOARD), "arm_gcc"))
+
+
+@pytest.mark.needs("arm_gcc", "qemu")
+def test_layers_of_halfwords_cost_what_they_say() -> None:
+    layers = [
+        one
+        for style in (INT16, INT16_NARROW)
+        for one in (
+            conv((1, 8, 8, 16), (16, 3, 3, 16), padding=Padding2D(1, 1, 1, 1), style=style),
+            conv((1, 8, 8, 16), (16, 3, 3, 16), style=style),
+            conv((1, 1, 40, 16), (8, 1, 4, 16), style=style),
+            layer("fully_connected", VECTOR, (1, 128), (64, 128), style),
         )
     ]
     source = Source(side_by_side(layers), "layers", b"")

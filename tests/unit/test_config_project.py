@@ -65,7 +65,8 @@ def test_one_mistake_is_told_alone(tmp_path: Path) -> None:
     assert refusal(tmp_path, "board: host\nrun: {verfy: true}\n") == (
         "unknown key 'verfy'",
         "uhost.yaml:2, key run.verfy",
-        "did you mean 'verify'? known: input, on, output, reset_each, verify",
+        "did you mean 'verify'? known: input, labels, on, output, preprocess, quantize_input, "
+        "reset_each, verify",
     )
 
 

@@ -20,13 +20,18 @@ STEMS = [stem for stem in library("dsp").names() if library("dsp")[stem].cost is
 IN_C = {
     *("conv_2d", "conv_2d_gathered", "conv_2d_winograd", "depthwise_conv_2d"),
     *("depthwise_conv_2d_3x3", "depthwise_conv_2d_int16", "depthwise_conv_2d_one_input"),
-    *("conv_2d_int16", "conv_2d_grouped", "fully_connected_int16", "transpose_conv"),
+    *("conv_2d_int16", "conv_2d_grouped", "fully_connected_int16"),
+    *("transpose_conv", "transpose_conv_int16"),
 }
 """Kernels that search for windows or bring lines in C, which is most of so small a layer.
 
 The compiler knows each layer's numbers and writes other code for each. In layers of real
 size that is little: `tests/simulation/test_choice_on_models.py` holds those to 3 %.
 """
+
+
+def in_c(stem: str) -> bool:
+    return stem.removesuffix("_pipelined") in IN_C
 
 
 @pytest.mark.needs("arm_gcc")
@@ -47,10 +52,10 @@ def test_instructions_are_those_executed(stem: str, tmp_path: Path) -> None:
         measured = kernels.run(call, feeds, bound.output.size_bytes).instructions
         stated = cost(bound, call).work.instructions
         # The compiler arranges a kernel of few rounds as it likes.
-        share, few = (0.20, 512) if stem in IN_C else (0.03, 32)
+        share, few = (0.20, 512) if in_c(stem) else (0.03, 32)
         assert abs(stated - measured) <= share * measured + few, (bound, stated, measured)
         all_stated, all_measured = all_stated + stated, all_measured + measured
-    assert abs(all_stated - all_measured) <= (0.06 if stem in IN_C else 0.015) * all_measured
+    assert abs(all_stated - all_measured) <= (0.06 if in_c(stem) else 0.015) * all_measured
 
 
 @pytest.mark.needs("arm_gcc")
@@ -66,5 +71,5 @@ def test_code_is_about_as_long_as_stated(stem: str, tmp_path: Path) -> None:
         stated += found.code_bytes
         assert {name.partition("#")[0] for name in found.shared_bytes} <= set(call.includes)
     measured = sum(kernels.code_bytes(call) for _, call in layers)
-    share = 0.4 if stem in IN_C else 0.15
+    share = 0.4 if in_c(stem) else 0.15
     assert abs(stated - measured) <= share * measured + 256, (stated, measured)

@@ -292,6 +292,13 @@ def test_concatenation_refusals() -> None:
         "CONCATENATION: 'b' (scale 0.100000001, zero point 1) and 'o' (scale 0.100000001, "
         "zero point 0) are quantised differently"
     )
+    wide = [
+        quantized(name, (2,), scale, 0, DType.INT16) for name, scale in (("a", 0.1), ("b", 0.2))
+    ]
+    joined = quantized("o", (4,), 0.1, 0, DType.INT16)
+    assert what(UnsupportedOperatorError, "CONCATENATION", tuple(wide), joined, {"Axis": 0}) == (
+        "CONCATENATION: 'o' and 'b' are quantised differently"
+    )
     types = real("a", (2,)), quantized("b", (2,), 0.1, 1)
     assert what(UnsupportedOperatorError, "CONCATENATION", types, real("o", (4,)), {"Axis": 0}) == (
         "CONCATENATION: 'b' is int8 but 'a' is float32"

@@ -121,7 +121,7 @@ def _two_of_floats(path: Path) -> Path:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (_npy_of_floats, "'x' is int8 of shape 1x3, the file has float32 of shape 3"),
+        (_npy_of_floats, "the input 'x' is int8, the file has float32"),
         (_bin_of_four, "the input 'x' takes 3 B a sample, the file has 4 B"),
         (_text, r"input files end in .npz, .npy or .bin, not '.txt'"),
         (_no_zip, "the input file cannot be read"),
@@ -130,7 +130,7 @@ def _two_of_floats(path: Path) -> Path:
         (_gap, "the file has no sample 1, but a sample 3"),
         (_no_first, "the file has no sample 0, but a sample 1"),
         (_wide_output, "'y' is int8 of shape 1x3, the file has int8 of shape 4"),
-        (_two_of_floats, "'x' is int8 of shape 1x3, the file has float32 of shape 2x1x3"),
+        (_two_of_floats, "the input 'x' is int8, the file has float32"),
         (lambda path: path / "none.npy", "there is no input file"),
     ],
 )

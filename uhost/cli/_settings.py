@@ -186,7 +186,7 @@ def _choice_options() -> Iterator[click.Parameter]:
         ["--optimize"],
         keys=("optimize",),
         heading=heading,
-        metavar="[speed|balanced|size|ram]",
+        metavar="[speed|cycles|balanced|size|ram]",
         help="What kernels are chosen for. Default: speed.",
     )
     for what, of in (("flash", "code and constants"), ("ram", "arenas")):

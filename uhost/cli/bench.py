@@ -36,6 +36,13 @@ from uhost.cli._work import one_by_one
     metavar="N",
     help="At most so many golden samples are run. Default: all.",
 )
+@click.option(
+    "--quantize-input",
+    cls=SettingOption,
+    keys=("bench", "quantize_input"),
+    is_flag=True,
+    help="Quantise floats of the golden inputs as the model's input is.",
+)
 @toolchain_option
 @output_options
 @json_option
@@ -73,7 +80,8 @@ def command(
             for index, model in enumerate(built.compiled.models):
                 graph = model.lowered.graph
                 if golden is not None and golden.is_file():
-                    samples = read_samples(golden, graph).items[: asked.samples or None]
+                    read = read_samples(golden, graph, bool(asked.quantize_input))
+                    samples = read.items[: asked.samples or None]
                 else:
                     samples = (random_sample(graph),)
                 results.append(benchmark(built, where, samples, index, repeats=repeat))

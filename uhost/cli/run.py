@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,14 +22,16 @@ from uhost.cli._options import (
 )
 from uhost.cli._settings import Configured, SettingOption, Settings
 from uhost.cli._work import built as build_model
-from uhost.cli._work import chosen_models, for_model
+from uhost.cli._work import chosen_models, for_model, project_models
 from uhost.errors import ConfigError
 
 if TYPE_CHECKING:
+    from uhost.config.project import RunSection
+    from uhost.inputs._input import Prepared
     from uhost.ir.graph import Graph
     from uhost.ir.tensor import Array
     from uhost.runtime.evaluation import Evaluation
-    from uhost.runtime.samples import Samples
+    from uhost.runtime.graph_module import GraphModule
 
 
 @click.command(cls=Configured)
@@ -44,7 +47,23 @@ if TYPE_CHECKING:
     keys=("run", "input"),
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Inputs: .npz, .npy or .bin. Default: seeded random values.",
+    help="Inputs: arrays (.npz, .npy, .bin), an image (.png, .jpg, .bmp, .ppm, .pgm) or a "
+    "recording (.wav). Default: seeded random values.",
+)
+@click.option(
+    "--quantize-input",
+    cls=SettingOption,
+    keys=("run", "quantize_input"),
+    is_flag=True,
+    help="Quantise floats of the input file as the model's input is; a .bin is then float32.",
+)
+@click.option(
+    "--labels",
+    cls=SettingOption,
+    keys=("run", "labels"),
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Names of the classes, one a line, in the order of the scores.",
 )
 @click.option(
     "--output",
@@ -90,7 +109,6 @@ def command(
     from uhost.report import records
     from uhost.runtime.device import device
     from uhost.runtime.evaluation import measure
-    from uhost.runtime.samples import Samples, random_sample, read_samples
 
     with progress("Building"):
         built, asked = build_model(settings, project, "run")
@@ -102,18 +120,17 @@ def command(
         )
     where = device(built.compiled.board, asked.on or None, port=port, probe=probe)
     indices = chosen_models(built.compiled, name)
+    _refuse_unknown(
+        asked, [*project_models(settings, project), *(m.name for m in built.compiled.models)]
+    )
+    shown = []
     results = []
     for index in indices:
         chosen = built.compiled.models[index]
         graph = chosen.lowered.graph
-        source = for_model(asked.input, chosen.name) or resources.bundled_samples(
-            chosen.source.content
-        )
-        if source is not None:
-            samples = read_samples(source, graph)
-        else:
-            note("No --input given: using seeded random values.")
-            samples = Samples((random_sample(graph),))
+        bundled = resources.bundled_samples(chosen.source.content)
+        prepared = _prepared(asked, chosen.name, graph, bundled)
+        samples = prepared.samples
         with progress("Running") as update:
             result = measure(
                 built,
@@ -128,19 +145,70 @@ def command(
         if asked.output:
             _write_outputs(_own(Path(asked.output), chosen.name, len(indices)), result.outputs)
         if not as_json:
-            _show(result, samples, graph, str(where))
+            _show(result, prepared, graph, str(where), bool(asked.labels))
+        shown.append(records.run_record(result, samples, graph, prepared.done))
     if as_json:
-        click.echo(records.results_json([records.evaluation_record(one) for one in results]))
+        click.echo(records.results_json(shown))
     return 0 if all(one.matches in (True, None) for one in results) else 1
 
 
-def _show(result: Evaluation, samples: Samples, graph: Graph, where: str) -> None:
+def _prepared(asked: RunSection, name: str, graph: Graph, bundled: Path | None) -> Prepared:
+    """Returns the samples for a model, with its labels, and what was done to make them."""
+    from uhost.inputs._input import InputFile, Prepared, read_input
+    from uhost.inputs._labels import labels_of
+    from uhost.report import tables
+    from uhost.runtime.samples import Samples, random_sample, relabelled
+
+    outputs = [graph.tensors[name] for name in graph.outputs]
+    scores = outputs[0].elements if tables.classifies(outputs) else None
+    labels = labels_of(asked.labels, name, scores)
+    source = for_model(asked.input, name) or bundled
+    if source is not None:
+        options = asked.preprocess.get(name) if asked.preprocess else None
+        quantize = bool(asked.quantize_input)
+        prepared = read_input(InputFile(source, graph, options, quantize, _start))
+    else:
+        note("No --input given: using seeded random values.")
+        prepared = Prepared(Samples((random_sample(graph),)))
+    if labels:
+        prepared = replace(prepared, samples=relabelled(prepared.samples, labels))
+    return prepared
+
+
+def _refuse_unknown(asked: RunSection, models: list[str]) -> None:
+    """Raises `ConfigError` for preprocessing or labels of none of the models."""
+    from uhost.config._findings import not_known
+
+    for key, value in (("preprocess", asked.preprocess), ("labels", asked.labels)):
+        for name in value if isinstance(value, dict) else ():
+            if name not in models:
+                raise not_known("model", name, sorted({*models}), f"run.{key}")
+
+
+def _start(path: Path) -> GraphModule:
+    """Returns an executor, in this process, of a model that preprocesses."""
+    from uhost import driver
+    from uhost.runtime.device import cpu
+
+    module = driver.build({"preprocess": path}, "host")
+    return module["preprocess"](cpu(0))
+
+
+def _show(result: Evaluation, prepared: Prepared, graph: Graph, where: str, ranked: bool) -> None:
+    from rich.text import Text
+
     from uhost.report import tables
 
     outputs = [graph.tensors[name] for name in graph.outputs]
-    show(f"{result.model} on {where}, built with {result.toolchain}\n")
-    if len(outputs) == 1 and tables.is_classifier(outputs[0]):
-        show(tables.sample_outputs(result, samples, outputs[0]))
+    samples = prepared.samples
+    show(f"{result.model} on {where}, built with {result.toolchain}")
+    if prepared.done:
+        show(Text(f"input: {prepared.done}"))
+    show("")
+    if tables.classifies(outputs):
+        few = len(samples.items) <= tables.RANKED_SAMPLES
+        made = tables.ranking if ranked and few else tables.sample_outputs
+        show(made(result, samples, outputs[0]))
     else:
         show(tables.output_ranges(result, outputs))
     show(tables.verdict(result), "", tables.figures(result), "", tables.operators(result))

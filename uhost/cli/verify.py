@@ -38,6 +38,13 @@ from uhost.cli._work import chosen_models, for_model
     help="Samples with expected outputs: s<k>_in_<i>, s<k>_out_<i>, s<k>_tflm_<i>.",
 )
 @click.option(
+    "--quantize-input",
+    cls=SettingOption,
+    keys=("verify", "quantize_input"),
+    is_flag=True,
+    help="Quantise floats of the golden inputs as the model's input is.",
+)
+@click.option(
     "--reset-each",
     cls=SettingOption,
     keys=("verify", "reset_each"),
@@ -79,7 +86,11 @@ def command(
         golden = for_model(asked.golden, chosen.name) or resources.bundled_samples(
             chosen.source.content
         )
-        samples = read_golden(golden, graph).items if golden else (random_sample(graph),)
+        samples = (
+            read_golden(golden, graph, bool(asked.quantize_input)).items
+            if golden
+            else (random_sample(graph),)
+        )
         with progress("Verifying") as update:
             result = measure(
                 built,

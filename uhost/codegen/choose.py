@@ -75,6 +75,7 @@ class Kernels:
                 forced.get(graph.name, {}),
                 self._routine,
                 known.offered(graph) if known else {},
+                ordered=config.optimize == "cycles",
             )
             for graph, views in zip(graphs, self._views, strict=True)
         ]

@@ -102,6 +102,10 @@ def describe(kind: inspect.Type | None) -> str:
             return f"an integer, at least {low}"
         case inspect.IntType():
             return "an integer"
+        case inspect.FloatType(gt=(int() | float()) as low):
+            return f"a number above {low:g}"
+        case inspect.FloatType():
+            return "a number"
         case inspect.StrType(pattern=str() as pattern):
             return f"text that matches {pattern}"
         case inspect.StrType():

@@ -22,6 +22,7 @@ from uhost.config.board import Board
 from uhost.config.compilation import Pool
 from uhost.config.project import Project, leaves
 from uhost.errors import ConfigError
+from uhost.inputs._input import INPUTS
 
 Keys = tuple[str, ...]
 
@@ -70,6 +71,10 @@ def file_layer(file: YamlFile[Project]) -> dict[Keys, Setting]:
             continue  # the name is a setting above; it has no options
         if keys in _PATHS:
             value = _from(folder, value)
+        elif keys == ("run", "preprocess"):
+            value = {name: _preprocess_from(folder, one) for name, one in value.items()}
+        elif keys == ("run", "labels"):
+            value = _labels_from(folder, value)
         elif keys == ("board",) and is_path(value):
             value = str(folder / value)
         put(keys, tuple(value) if isinstance(value, list) else value)
@@ -87,6 +92,18 @@ def _from(folder: Path, value: Any) -> Any:
     if isinstance(value, list):
         return [str(folder / path) for path in value]
     return str(folder / value)
+
+
+def _preprocess_from(folder: Path, options: dict[str, Any]) -> dict[str, Any]:
+    paths = INPUTS[options["kind"]].paths
+    return {key: str(folder / one) if key in paths else one for key, one in options.items()}
+
+
+def _labels_from(folder: Path, value: Any) -> Any:
+    """Returns labels with their files' paths; a list holds the labels themselves."""
+    if isinstance(value, dict):
+        return {name: _labels_from(folder, one) for name, one in value.items()}
+    return value if isinstance(value, list) else str(folder / value)
 
 
 def command_line_layer(values: Values) -> tuple[dict[Keys, Setting], list[ConfigError]]:

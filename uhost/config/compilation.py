@@ -19,7 +19,7 @@ T = TypeVar("T")
 AlignmentBytes = Literal[8, 16, 32, 64, 128, 256]
 """No tensor type needs less than 8."""
 
-Optimize = Literal["speed", "balanced", "size", "ram"]
+Optimize = Literal["speed", "cycles", "balanced", "size", "ram"]
 """What kernels are chosen for."""
 
 Numerics = Literal["tflm"]

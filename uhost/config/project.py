@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_type_hints
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, inspect
@@ -20,6 +20,7 @@ from uhost.config._findings import describe
 from uhost.config._yaml import YamlFile, read_yaml
 from uhost.config.compilation import Executor, Numerics, Optimize, Pool, Runtime
 from uhost.errors import ConfigError
+from uhost.inputs._input import INPUTS
 
 FILE_NAME = "uhost.yaml"
 TITLE = "uhost project file"
@@ -115,12 +116,51 @@ class PassesSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     time: Annotated[bool, Meta(description="Tell how long each pass took.")] | UnsetType = UNSET
 
 
+def _preprocessings() -> dict[str, type[msgspec.Struct]]:
+    """Returns kind → its options, of the kinds of input that have some."""
+    kinds = ((name, INPUTS[name].options) for name in INPUTS.names())
+    return {name: options for name, options in kinds if options is not None}
+
+
+if TYPE_CHECKING:
+    Preprocess = Any
+else:
+    Preprocess = Union[tuple(_preprocessings().values())]  # noqa: UP007
+
+
 class RunSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What `uhost run` does."""
 
     on: Annotated[str, Meta(description="The runner.")] | UnsetType = UNSET
     input: (
         Annotated[str | dict[str, str], Meta(description="Input file, or model → input file.")]
+        | UnsetType
+    ) = UNSET
+    quantize_input: (
+        Annotated[
+            bool,
+            Meta(description="Quantise floats of the input file as the model's input is."),
+        ]
+        | UnsetType
+    ) = UNSET
+    preprocess: (
+        Annotated[
+            dict[str, Preprocess],
+            Meta(
+                description="Model → how an image or a recording becomes its input: "
+                f"{' or '.join(f'`kind: {name}`' for name in _preprocessings())}, and keys of it."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    labels: (
+        Annotated[
+            str | list[str] | dict[str, str | list[str]],
+            Meta(
+                description="Names of the classes, in order: a file of one a line, a list, or "
+                "model → either."
+            ),
+        ]
         | UnsetType
     ) = UNSET
     output: Annotated[str, Meta(description="The .npz file for outputs.")] | UnsetType = UNSET
@@ -144,6 +184,13 @@ class VerifySection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ]
         | UnsetType
     ) = UNSET
+    quantize_input: (
+        Annotated[
+            bool,
+            Meta(description="Quantise floats of the golden inputs as the model's input is."),
+        ]
+        | UnsetType
+    ) = UNSET
     reset_each: (
         Annotated[bool, Meta(description="Reset the model's state before every sample.")]
         | UnsetType
@@ -156,6 +203,13 @@ class BenchSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     on: Annotated[str, Meta(description="The runner.")] | UnsetType = UNSET
     samples: (
         Annotated[int, Meta(ge=1, description="At most so many golden samples are run.")]
+        | UnsetType
+    ) = UNSET
+    quantize_input: (
+        Annotated[
+            bool,
+            Meta(description="Quantise floats of the golden inputs as the model's input is."),
+        ]
         | UnsetType
     ) = UNSET
 
@@ -201,7 +255,9 @@ class Project(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[
             Optimize,
             Meta(
-                description="What kernels are chosen for. speed: fewest cycles; size: least "
+                description="What kernels are chosen for. speed: fewest cycles, whatever the order "
+                "of instructions; cycles: fewest cycles of the core's model, which rewards an "
+                "order made for the core, at the price of more instructions; size: least "
                 "flash; balanced: more flash where it saves a greater share of cycles; ram: the "
                 "smallest arena for at most 1.2 times the cycles of speed."
             ),
@@ -322,7 +378,10 @@ def leaves(plain: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
             yield keys, value
 
 
-_WHOLE = (("models",), ("input_shapes",), ("run", "input"), ("verify", "golden"))
+_WHOLE = (
+    *(("models",), ("input_shapes",), ("verify", "golden")),
+    *(("run", "input"), ("run", "preprocess"), ("run", "labels")),
+)
 
 
 def json_schema() -> str:
@@ -330,5 +389,7 @@ def json_schema() -> str:
     schema = msgspec.json.schema(Project)
     for definition in schema["$defs"].values():
         definition["additionalProperties"] = False  # of dataclasses too
+        if tag := definition["properties"].get("kind"):
+            tag["description"] = "Selects what the other keys are of."
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": TITLE}
     return msgspec.json.format(msgspec.json.encode({**head, **schema}), indent=2).decode() + "\n"

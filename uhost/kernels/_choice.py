@@ -23,6 +23,9 @@ from uhost.config.compilation import Optimize
 
 MOST_LABELS = 2000
 
+FASTEST = ("speed", "cycles", "ram")
+"""What makes cycles small. They differ in what is counted as cycles, and in the limit of RAM."""
+
 _SLOPES = tuple(2.0**e for e in range(-8, 17))
 """Cycles per byte at which the greedy descent begins."""
 
@@ -55,9 +58,9 @@ class Choice:
 class Aim:
     """What is made small, and the flash that must not be exceeded.
 
-    `speed` and, under a small limit of RAM, `ram`: cycles, then flash. `size`: flash, then
-    cycles. `balanced`: the product of both: more flash is taken where it saves a greater share
-    of cycles than it adds of flash. `fixed_bytes` are part of the flash whatever is chosen.
+    `speed`, `cycles` and, under a small limit of RAM, `ram`: cycles, then flash. `size`: flash,
+    then cycles. `balanced`: the product of both: more flash is taken where it saves a greater
+    share of cycles than it adds of flash. `fixed_bytes` are part of the flash whatever is chosen.
     """
 
     optimize: Optimize
@@ -67,7 +70,7 @@ class Aim:
     def score(self, cycles: float, flash_bytes: float) -> tuple[float, float]:
         """Returns what is compared: the less the better."""
         flash = flash_bytes + self.fixed_bytes
-        if self.optimize in ("speed", "ram"):
+        if self.optimize in FASTEST:
             return cycles, flash
         return (flash, cycles) if self.optimize == "size" else (cycles * flash, flash)
 
@@ -86,7 +89,7 @@ def choose(operators: Sequence[Sequence[Option]], aim: Aim) -> Choice | None:
     """
     best = _greedy(operators, aim)
     fastest = tuple(min(range(len(o)), key=lambda j: o[j].cycles) for o in operators)
-    if aim.optimize in ("speed", "ram") and best is not None:
+    if aim.optimize in FASTEST and best is not None:
         least = sum(options[j].cycles for options, j in zip(operators, fastest, strict=True))
         if best.cycles == least:
             return best
@@ -295,7 +298,7 @@ class _Search:
         for slope, priced in zip(_SLOPES, rest.priced, strict=True):
             # No completion has cycles + slope * flash below this.
             line = label.cycles + slope * (label.flash + aim.fixed_bytes) + priced
-            if aim.optimize in ("speed", "ram") and aim.flash_limit_bytes is not None:
+            if aim.optimize in FASTEST and aim.flash_limit_bytes is not None:
                 lowest = max(lowest, line - slope * aim.flash_limit_bytes)
             elif aim.optimize == "balanced":
                 least = flash + aim.fixed_bytes

@@ -18,11 +18,16 @@ class Cost:
     model: a name of `KernelCall.includes`, or NAME#PART for one of several functions of it.
     Weights and scratch are the call's own and are not repeated here. Figures hold for the compiler
     flags of `uhost.toolchain` with GCC.
+
+    `cycles` maps a core to the cycles of its model for a kernel whose instructions are in an
+    order made for that core, which a model cannot know from the work alone.
     """
 
     work: Work
     code_bytes: int
     shared_bytes: Mapping[str, int] = field(default_factory=dict)
+    cycles: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shared_bytes", MappingProxyType(dict(self.shared_bytes)))
+        object.__setattr__(self, "cycles", MappingProxyType(dict(self.cycles)))

@@ -52,7 +52,8 @@ class PassedOver:
 class Variant:
     """A kernel that takes an operator, its call, and what that costs if the kernel says so.
 
-    `cycles` are those of the cycle model of the target's CPU, else one an instruction.
+    `cycles` are those of the cycle model of the target's CPU, else one an instruction. What a
+    kernel's order of instructions saves is in them only where the choice is for `cycles`.
     `refused_before` kernels were asked before it and refused.
     """
 
@@ -145,12 +146,15 @@ def offers(
     forced: Mapping[str, str],
     routine: Callable[[Graph, str, bool], Routine],
     known: Mapping[str, Offer] | None = None,
+    *,
+    ordered: bool = False,
 ) -> dict[str, Offer]:
     """Returns operator name → offer, for every operator but the `views`, which need no code.
 
     `routine` lowers a graph that an operator runs, given its role and whether its inputs are
     read again. `known` are offers that are not asked for again. `forced` maps operators to the
-    library that must take them. Raises `ConfigError` with everything wrong in it, and
+    library that must take them. `ordered` says that a kernel's cycles are those of its order of
+    instructions, where it states them. Raises `ConfigError` with everything wrong in it, and
     `UnsupportedOperatorError` with all operators that no kernel takes.
     """
     _check_names(graph, targets, views, forced)
@@ -162,7 +166,7 @@ def offers(
             continue
         found = (known or {}).get(bound.name)
         if found is None:
-            found = _offer(bound, targets, forced.get(bound.name), routine)
+            found = _offer(bound, targets, forced.get(bound.name), routine, ordered)
         if found.variants:
             chosen[bound.name] = found
         else:
@@ -240,6 +244,7 @@ def _offer(
     targets: Sequence[Target],
     only: str | None,
     routine: Callable[[Graph, str, bool], Routine],
+    ordered: bool,
 ) -> Offer:
     """Returns what the first target that takes the operator offers, else who refused it."""
     refused: list[PassedOver] = []
@@ -260,7 +265,8 @@ def _offer(
                     refused.append(PassedOver(target.kind, library, name, reason))
                     continue
                 call = _call(bound, kernel, routine)
-                variants.append(_variant(bound, target, library, name, kernel, call, len(refused)))
+                one = _variant(bound, target, library, name, kernel, call, len(refused), ordered)
+                variants.append(one)
                 if kernel.cost is None:  # the first of them: there is nothing to compare
                     return Offer(tuple(variants), tuple(refused), only is not None)
         if variants:
@@ -289,12 +295,15 @@ def _variant(
     kernel: Kernel,
     call: KernelCall,
     refused_before: int,
+    ordered: bool,
 ) -> Variant:
     if kernel.cost is None:
         return Variant(target.kind, library, name, call, refused_before=refused_before)
     cost = kernel.cost(bound, call)
     model = cycle_model(target.cpu)
     cycles = cost.work.instructions if model is None else model.estimate(cost.work)
+    if ordered and model is not None:
+        cycles = cost.cycles.get(model.core, cycles)
     return Variant(target.kind, library, name, call, cost, cycles, refused_before)
 
 

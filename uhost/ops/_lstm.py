@@ -9,6 +9,9 @@ an input gate (CIFG) i = 1 - f. The arithmetics of integers:
 by table. Source: TFLite Micro, "lstm_eval_common.cc".
 `litert`, for all others: gates at the scale of the intermediates, functions by series.
 Source: LiteRT, "lstm_eval.cc", `LstmStepInteger8x8_16`.
+
+Float32 states may have int8 weights: what is multiplied with them is made int8 in every step, each
+batch with a scale of its own. Source: LiteRT, "lstm_eval.cc", `LstmStepHybrid`.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from uhost.numerics.fixed_point import (
     rounding_divide_by_power_of_two,
 )
 from uhost.numerics.fixed_point16 import layer_norm, logistic_fixed, tanh_fixed
+from uhost.numerics.hybrid import quantize_asymmetric, quantize_symmetric
 from uhost.numerics.logistic import logistic_int16, tanh_int16
 
 INPUT, FORGET, CELL, OUTPUT = range(4)
@@ -45,7 +49,8 @@ Factor = tuple[int, int]
 class LstmAttributes(Attributes):
     """`intermediates` are scale and zero point of the four gates and of o·tanh(c).
 
-    A clip of 0 is none. Of the arithmetic `tflm` the intermediates are not read.
+    A clip of 0 is none. Of the arithmetic `tflm` the intermediates are not read. Where float32
+    meets int8 weights, it is made int8 with a zero point if `asymmetric`.
     """
 
     time_major: bool
@@ -53,6 +58,7 @@ class LstmAttributes(Attributes):
     projection_clip: float = 0.0
     arithmetic: str = "tflm"
     intermediates: tuple[tuple[float, int], ...] = ()
+    asymmetric: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,12 @@ class Lstm:
         """The gates that there are."""
         has_input = self.weights(INPUT) is not None
         return (INPUT, FORGET, CELL, OUTPUT) if has_input else (FORGET, CELL, OUTPUT)
+
+    @property
+    def is_hybrid(self) -> bool:
+        """True for float32 states and int8 weights."""
+        types = self.bound.input(0).dtype, self.bound.input(WEIGHTS + FORGET).dtype
+        return types == (DType.FLOAT32, DType.INT8)
 
     @property
     def cells(self) -> int:
@@ -276,24 +288,47 @@ def _integer_step(lstm: Lstm, x: Array, hidden: Array, cell: Array) -> tuple[Arr
     return made.astype(hidden.dtype), state.astype(cell.dtype)
 
 
+def real_values(tensor: Tensor) -> Array:
+    """Returns a constant as float32, whatever it is stored as."""
+    values = tensor.constant()
+    if values.dtype == np.float32:
+        return values
+    return np.asarray(values * np.float32(tensor.scale), np.float32)
+
+
+def _product(lstm: Lstm, rows: Array, weights: Tensor) -> Array:
+    """Returns rows times weights; for int8 weights every row is made int8 first."""
+    if weights.dtype is not DType.INT8:
+        return np.asarray(rows.astype(np.float64) @ weights.constant().T)
+    quantize = quantize_asymmetric if lstm.bound.attributes.asymmetric else quantize_symmetric
+    made = []
+    for row in rows.astype(np.float32):
+        sample = quantize(row)
+        centred = sample.values.astype(np.int64) - sample.zero_point
+        sums = (weights.constant().astype(np.int64) @ centred).astype(np.float32)
+        made.append(sums * (sample.scale * np.float32(weights.scale)))
+    return np.stack(made).astype(np.float64)
+
+
 def _float_step(lstm: Lstm, x: Array, hidden: Array, cell: Array) -> tuple[Array, Array]:
     at, state = lstm.bound.attributes, cell.astype(np.float64)
 
     def gate(number: int) -> Array:
         weights, bias, norm = lstm.weights(number), lstm.bias(number), lstm.norm(number)
         assert weights is not None
-        total = x.astype(np.float64) @ weights.constant().T
-        total = total + hidden.astype(np.float64) @ lstm.recurrent(number).constant().T
+        total: Array = _product(lstm, x, weights)
+        total = total + _product(lstm, hidden, lstm.recurrent(number))
         peephole = lstm.peephole(number)
         if peephole is not None:
-            total = total + state * peephole.constant()
+            total = total + state * real_values(peephole)
         if norm is not None:
             centred = total - total.mean(-1, keepdims=True)
             spread = np.sqrt((centred * centred).mean(-1, keepdims=True) + 1e-8)
             total = centred / spread * norm.constant()
         if bias is not None:
             total = total + bias.constant()
-        return np.tanh(total) if number == CELL else 1.0 / (1.0 + np.exp(-total))
+        made: Array = np.tanh(total) if number == CELL else 1.0 / (1.0 + np.exp(-total))
+        return made
 
     forget, new = gate(FORGET), gate(CELL)
     entry = gate(INPUT) if INPUT in lstm.gates else 1.0 - forget
@@ -303,7 +338,7 @@ def _float_step(lstm: Lstm, x: Array, hidden: Array, cell: Array) -> tuple[Array
     made = gate(OUTPUT) * np.tanh(state)
     weights, bias = lstm.projection()
     if weights is not None:
-        made = made @ weights.constant().T
+        made = _product(lstm, made, weights)
         if bias is not None:
             made = made + bias.constant()
         if at.projection_clip > 0:

@@ -48,6 +48,17 @@ def lstm_examples() -> Iterable[Example]:
         LstmAttributes(False, arithmetic="litert"),
         parts=("coupled", "peephole"),
     )
+    mixed = LstmAttributes(False, arithmetic="litert")
+    yield _example("hybrid", DType.FLOAT32, mixed, parts=("hybrid",), batches=2)
+    yield _example(
+        "hybrid_everything",
+        DType.FLOAT32,
+        LstmAttributes(True, 0.875, 0.75, "litert", (), True),
+        parts=("hybrid", "peephole", "norm", "projection"),
+        batches=2,
+    )
+    parts = ("hybrid", "coupled", "peephole")
+    yield _example("hybrid_coupled", DType.FLOAT32, mixed, parts=parts)
     general = LstmAttributes(False, 0.0, 0.0, "litert", _INTERMEDIATES)
     for name in ("norm", "projection", "peephole", "coupled"):
         yield _example(f"int8_{name}", DType.INT8, general, parts=(name,))
@@ -69,11 +80,11 @@ def _example(
     random = np.random.default_rng(len(name))
     steps, inputs, cells = 3, 5, 6
     outputs = 4 if "projection" in parts else cells
-    floats = dtype is DType.FLOAT32
+    floats, hybrid = dtype is DType.FLOAT32, "hybrid" in parts
 
     def weights(label: str, shape: tuple[int, ...], kind: DType, scale: float) -> Tensor:
         values: Array
-        if floats:
+        if floats and not (hybrid and kind is DType.INT8):
             values = random.normal(0.0, 0.5, shape).astype(np.float32)
             return Tensor(label, shape, DType.FLOAT32, None, values)
         limit = {DType.INT8: 127, DType.INT16: 20000}.get(kind, 3000)
@@ -92,7 +103,8 @@ def _example(
             tensors[NORM + gate] = weights(f"n{gate}", (cells,), DType.INT16, 3e-5)
     if "peephole" in parts:
         for index in range(PEEPHOLE + ("coupled" in parts), BIAS):
-            tensors[index] = weights(f"p{index}", (cells,), DType.INT16, 3e-5)
+            kind, factor = (DType.INT8, 0.006) if hybrid else (DType.INT16, 3e-5)
+            tensors[index] = weights(f"p{index}", (cells,), kind, factor)
     if "projection" in parts:
         tensors[PROJECTION] = weights("projection", (outputs, cells), DType.INT8, 0.006)
         tensors[PROJECTION_BIAS] = weights("projection_bias", (outputs,), wide, 1e-4)

@@ -8,7 +8,7 @@ hidden state and cell state of either. Source: LiteRT, "bidirectional_sequence_l
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ class BidirectionalSequenceLstmAttributes(Attributes):
     cell_clip: float = 0.0
     projection_clip: float = 0.0
     merge_outputs: bool = False
+    asymmetric: bool = False
 
 
 _Bound = BoundOperator[BidirectionalSequenceLstmAttributes]
@@ -51,7 +52,8 @@ def directions(
 ) -> tuple[BoundOperator[LstmAttributes], BoundOperator[LstmAttributes]]:
     """Returns both memories, forward and backward, as if both went forward."""
     at = bound.attributes
-    attributes = LstmAttributes(at.time_major, at.cell_clip, at.projection_clip, "litert")
+    clips = at.cell_clip, at.projection_clip
+    attributes = LstmAttributes(at.time_major, *clips, "litert", (), at.asymmetric)
     made = []
     for number in range(2):
         first, state = 1 + _WEIGHTS * number, _STATES + 2 * number
@@ -113,18 +115,29 @@ def _import_tflite(node: SourceNode) -> Imported:
     kept = tuple(state for state in states if state is not None)
     if len(kept) != len(states):
         raise malformed(node, "the operator lacks a state")
+    # The weights of the forward memory's forget gate tell.
+    types = [tensor.dtype for tensor in (node.inputs[0], node.inputs[2]) if tensor is not None]
+    is_hybrid = types == [DType.FLOAT32, DType.INT8]
     attributes = BidirectionalSequenceLstmAttributes(
         bool(options.TimeMajor()),
         float(options.CellClip()),
         float(options.ProjClip()),
         bool(options.MergeOutputs()),
+        is_hybrid and bool(options.AsymmetricQuantizeInputs()),
     )
     return Imported(attributes, node.inputs[: _STATES + 4], updates=kept)
 
 
 def _examples() -> Iterable[Example]:
     base = {one.name: one for one in OPERATORS["unidirectional_sequence_lstm"].examples()}
-    for source, merge in (("float32", True), ("float32", False), ("float32_coupled", True)):
+    for source, merge in (
+        ("float32", True),
+        ("float32", False),
+        ("float32_coupled", True),
+        ("hybrid", False),
+        ("hybrid_coupled", True),
+        ("hybrid_everything", False),
+    ):
         name = f"{source}_merged" if merge else source
         # LiteRT goes from one batch's hidden state to the next by the width of the merged output,
         # twice that of a state: all batches but the first keep theirs past its end.
@@ -141,12 +154,10 @@ def _doubled(name: str, graph: Graph, merge: bool) -> Graph:
     for label, factor in (("forward", 1.0), ("backward", -0.75)):
         for index in range(1, _WEIGHTS + 1):
             tensor = bound.optional_input(index)
-            values = None if tensor is None else (tensor.constant() * factor).astype(np.float32)
-            weights.append(
-                None
-                if tensor is None
-                else Tensor(f"{label}_{tensor.name}", tensor.shape, DType.FLOAT32, None, values)
-            )
+            if tensor is not None:
+                values = (tensor.constant() * factor).astype(tensor.dtype.numpy)
+                tensor = replace(tensor, name=f"{label}_{tensor.name}", values=values)
+            weights.append(tensor)
         states += [Tensor(f"{label}_{t.name}", t.shape, t.dtype) for t in bound.outputs[1:]]
     shape = (*bound.outputs[0].shape[:2], lstm.outputs * (2 if merge else 1))
     outputs = [Tensor(f"output_{n}", shape, DType.FLOAT32) for n in range(1 if merge else 2)]
@@ -157,7 +168,9 @@ def _doubled(name: str, graph: Graph, merge: bool) -> Graph:
         "bidirectional_sequence_lstm",
         tuple(t.name if t is not None else "" for t in inputs),
         tuple(t.name for t in (*outputs, *states)),
-        BidirectionalSequenceLstmAttributes(at.time_major, at.cell_clip, at.projection_clip, merge),
+        BidirectionalSequenceLstmAttributes(
+            at.time_major, at.cell_clip, at.projection_clip, merge, at.asymmetric
+        ),
     )
     return Graph(
         name,
@@ -183,4 +196,5 @@ OPERATOR = OperatorKind(
     examples=_examples,
     by_litert=lambda bound: True,
     macs=_macs,
+    operands=lambda bound: (bound.input(0),),
 )

@@ -21,6 +21,7 @@ from uhost.ops._checks import (
 )
 from uhost.ops._examples import quantized, real
 from uhost.ops._interval import Interval
+from uhost.ops._movement import require_moved
 from uhost.ops._op import Activation, Example, Imported, OperatorKind, SourceNode, single
 from uhost.ops._tflite import check_counts, options_table, resolve_axis
 
@@ -78,6 +79,9 @@ def _infer(
     elif first.dtype is DType.INT8:
         # The kernels of TFLite and TFLite Micro copy; only the latter checks that this is right.
         require_same_quantization(output, *tensors)
+    else:
+        for tensor in tensors:
+            require_moved(tensor, output)
     across = {tensor.shape[:axis] + tensor.shape[axis + 1 :] for tensor in tensors}
     ranks = {len(tensor.shape) for tensor in tensors}
     if len(across) != 1 or len(ranks) != 1 or not 0 <= axis < len(first.shape):

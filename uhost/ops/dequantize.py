@@ -10,6 +10,7 @@ import numpy as np
 from uhost.ir.dtype import DType
 from uhost.ir.graph import Attributes, BoundOperator
 from uhost.ir.tensor import Array
+from uhost.numerics.affine import dequantize
 from uhost.ops._checks import require_dtype, require_quantized
 from uhost.ops._examples import quantized, real
 from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, single
@@ -37,9 +38,7 @@ def _reference(
     assert source is not None
     if source.dtype == np.float16:
         return [source.astype(np.float32)]
-    # In double the product of a float32 and 17 bits is exact; it is rounded once, to float32.
-    product = np.float64(tensor.scale) * (source.astype(np.int64) - tensor.zero_point)
-    return [np.asarray(product, np.float32)]
+    return [dequantize(source, tensor.scale, tensor.zero_point)]
 
 
 def _import_tflite(node: SourceNode) -> Imported:

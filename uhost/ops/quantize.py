@@ -10,6 +10,7 @@ import numpy as np
 from uhost.ir.dtype import DType
 from uhost.ir.graph import Attributes, BoundOperator
 from uhost.ir.tensor import Array, Tensor
+from uhost.numerics.affine import quantize
 from uhost.numerics.fixed_point import multiply_by_quantized_multiplier, quantize_multiplier
 from uhost.ops._checks import require, require_dtype, require_quantized
 from uhost.ops._examples import quantized, real
@@ -61,18 +62,10 @@ def _reference(
     assert source is not None
     limits = np.iinfo(output.dtype.value)
     if source.dtype == np.float32:
-        # A division in float32, as TFLite has it: a product with 1/scale differs at ties.
-        # NaN gives the lowest number and infinities saturate; TFLite leaves them undefined.
-        with np.errstate(over="ignore"):
-            scaled = source / np.float32(output.scale)
-        scaled = np.where(np.isnan(scaled), -np.inf, scaled)
-        low, high = limits.min - output.zero_point, limits.max - output.zero_point
-        clipped = np.clip(scaled, low, high).astype(np.float64)
-        result = np.where(clipped < 0, np.ceil(clipped - 0.5), np.floor(clipped + 0.5))
-    else:
-        offset = source.astype(np.int64) - bound.input(0).zero_point
-        scaling = requantize_scaling(bound.input(0), output)
-        result = multiply_by_quantized_multiplier(offset, *scaling)
+        return [quantize(source, output.scale, output.zero_point, limits.dtype)]
+    offset = source.astype(np.int64) - bound.input(0).zero_point
+    scaling = requantize_scaling(bound.input(0), output)
+    result = multiply_by_quantized_multiplier(offset, *scaling)
     return [np.clip(result + output.zero_point, limits.min, limits.max).astype(limits.dtype)]
 
 

@@ -101,6 +101,11 @@ def _check_shapes(lstm: Lstm) -> None:
     require(peepholes in ([], [9, 10, 11] if INPUT in gates else [10, 11]), "only some gates peep")
 
 
+def is_added(index: int) -> bool:
+    """True for a bias or a normalisation, which stay float32 beside int8 weights."""
+    return BIAS <= index < PROJECTION or index in (PROJECTION_BIAS, *range(NORM, NORM + 4))
+
+
 def _check_types(lstm: Lstm) -> None:
     bound = lstm.bound
     kind = bound.input(0).dtype
@@ -110,7 +115,11 @@ def _check_types(lstm: Lstm) -> None:
         if tensor is None or index in states:
             continue
         require(tensor.is_constant, f"input {index} is not a constant")
-        if floats:
+        if floats and lstm.is_hybrid and not is_added(index):
+            require_dtype(tensor, DType.INT8)
+            require_quantized(tensor)
+            require(tensor.zero_point == 0, f"input {index} has a zero point")
+        elif floats:
             require_dtype(tensor, DType.FLOAT32)
         elif BIAS <= index < PROJECTION or index == PROJECTION_BIAS:
             require_dtype(tensor, bias)
@@ -169,12 +178,15 @@ def _import_tflite(node: SourceNode) -> Imported:
         raise UnsupportedNodeError("another activation than tanh")
     optional = (WEIGHTS, *range(PEEPHOLE, BIAS), PROJECTION, *range(NORM, count))
     is_plain = all((node.inputs[index] is None) == (index != WEIGHTS) for index in optional)
+    types = [tensor.dtype for tensor in (node.inputs[0], node.inputs[WEIGHTS + FORGET]) if tensor]
+    is_hybrid = types == [DType.FLOAT32, DType.INT8]
     attributes = LstmAttributes(
         bool(options.TimeMajor()),
         float(options.CellClip()),
         float(options.ProjClip()),
-        "tflm" if is_plain else "litert",
-        () if is_plain else _intermediates(node),
+        "tflm" if is_plain and not is_hybrid else "litert",
+        () if is_plain or is_hybrid else _intermediates(node),
+        is_hybrid and bool(options.AsymmetricQuantizeInputs()),
     )
     return Imported(attributes, node.inputs, updates=(hidden, cell))
 
@@ -202,5 +214,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"UNIDIRECTIONAL_SEQUENCE_LSTM": _import_tflite}},
     examples=lstm_examples,
+    operands=lambda bound: (bound.input(0),),
+    by_litert=lambda bound: Lstm(bound).is_hybrid,
     macs=_macs,
 )

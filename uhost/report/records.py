@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from uhost import __version__
 from uhost.errors import UhostError
+from uhost.report.tables import classifies, ranked
 
 if TYPE_CHECKING:
+    from uhost.ir.graph import Graph
     from uhost.runtime.benchmark import Benchmark, Spread
     from uhost.runtime.evaluation import Evaluation
+    from uhost.runtime.samples import Samples
 
 
 def evaluation_record(evaluation: Evaluation) -> dict[str, Any]:
@@ -90,6 +93,27 @@ def benchmark_record(benchmark: Benchmark) -> dict[str, Any]:
         },
         "memory": [asdict(block) for block in benchmark.memory],
     }
+
+
+def run_record(
+    evaluation: Evaluation, samples: Samples, graph: Graph, prepared: str
+) -> dict[str, Any]:
+    """Returns the fields of one result of `uhost run`: also what its input was, and the classes."""
+    outputs = [graph.tensors[name] for name in graph.outputs]
+    classes = None
+    if classifies(outputs):
+        classes = [
+            [
+                {
+                    "index": index,
+                    "label": samples.classes[index] if index < len(samples.classes) else None,
+                    "score": score,
+                }
+                for index, score in ranked(arrays[0], outputs[0])
+            ]
+            for arrays in evaluation.outputs
+        ]
+    return {**evaluation_record(evaluation), "prepared": prepared, "classes": classes}
 
 
 def _spread(spread: Spread | None) -> dict[str, float] | None:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from uhost.toolchain._stack_bound import StackBound
 
 _LONGEST_LIST = 20
+_RANKS = 5
+RANKED_SAMPLES = 4
+"""So many samples are shown with all of their highest scores, more with the best alone."""
 MODEL_NOTE = "a model, not silicon"
 
 
@@ -172,6 +175,30 @@ def sample_outputs(evaluation: Evaluation, samples: Samples, tensor: Tensor) -> 
             )
         made.add_row(*row)
     return made
+
+
+def ranking(evaluation: Evaluation, samples: Samples, tensor: Tensor) -> Table:
+    """Returns the classes of the highest scores of each sample, the highest first."""
+    several = len(samples.items) > 1
+    made = table(*(["sample"] if several else []), "class", "score", right=("sample", "score"))
+    for number, outputs in enumerate(evaluation.outputs):
+        for place, (index, score) in enumerate(ranked(outputs[0], tensor)):
+            name = samples.classes[index] if index < len(samples.classes) else str(index)
+            first = [str(number) if place == 0 else ""] if several else []
+            made.add_row(*first, Text(name), f"{score:.3f}")
+    return made
+
+
+def ranked(array: Array, tensor: Tensor) -> list[tuple[int, float]]:
+    """Returns (class, real score) of the highest scores; of equal ones the first class first."""
+    real = _real(array, tensor).reshape(-1)
+    order = np.argsort(-real, kind="stable")[:_RANKS]
+    return [(int(index), float(real[index])) for index in order]
+
+
+def classifies(outputs: Sequence[Tensor]) -> bool:
+    """Returns whether a model's only output reads as scores of classes."""
+    return len(outputs) == 1 and is_classifier(outputs[0])
 
 
 def is_classifier(tensor: Tensor) -> bool:

@@ -31,10 +31,10 @@ class DebugModule(GraphModule):
         self._begin_anew()
         return super().run(**inputs)
 
-    def set_input(self, key: int | str, value: Array) -> None:
+    def set_input(self, key: int | str, value: Array, *, quantize: bool = False) -> None:
         """Keeps `value` for the next runs, as `GraphModule.set_input`; `run_until` begins anew."""
         self._begin_anew()
-        super().set_input(key, value)
+        super().set_input(key, value, quantize=quantize)
 
     def input_view(self, key: int | str) -> Array:
         """Returns the input's own bytes, as `GraphModule.input_view`; `run_until` begins anew."""

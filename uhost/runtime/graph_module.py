@@ -13,6 +13,7 @@ from uhost.codegen.executable import ArenaTensor, Executable
 from uhost.codegen.lowered import PARAMS_HEADER_BYTES, PARAMS_MAGIC, params_are_whole
 from uhost.errors import ConfigError
 from uhost.ir.tensor import Array
+from uhost.numerics import affine
 from uhost.rpc.session import RunReport
 from uhost.runners._runner import RunCounts
 from uhost.runtime._blob import Blob, read_blob
@@ -115,20 +116,27 @@ class GraphModule:
         self._connection.write_params(blob)
         self._has_params = True
 
-    def set_input(self, key: int | str, value: Array) -> None:
+    def set_input(self, key: int | str, value: Array, *, quantize: bool = False) -> None:
         """Keeps a copy of `value` for the next runs.
 
-        Raises `ConfigError` unless its type and number of elements are the input's.
+        With `quantize`, floats for a quantised input become integers by its scale and zero
+        point, as the operator QUANTIZE rounds. Raises `ConfigError` unless type and number
+        of elements are the input's.
         """
         index = _index(self.inputs, key, "input")
         tensor = self.inputs[index]
         array = np.asarray(value)
+        real = array.dtype.kind == "f" and len(tensor.scale) == 1
+        if real and quantize:
+            scale, zero_point = tensor.scale[0], tensor.zero_point[0]
+            array = affine.quantize(array.astype(np.float32), scale, zero_point, tensor.numpy)
         if array.dtype != tensor.numpy or array.size != tensor.elements:
             raise ConfigError(
                 f"input {index} '{tensor.name}' is {tensor.dtype} of shape "
                 f"{_shape(tensor.shape)}, the value is {array.dtype} of shape "
                 f"{_shape(array.shape)}",
-                fix="convert and reshape the value",
+                fix="convert and reshape the value"
+                + (", or let set_input(…, quantize=True) convert it" if real else ""),
             )
         self._inputs[index] = np.array(array, order="C", copy=True)
 
@@ -198,9 +206,17 @@ class GraphModule:
         report = self._connection.run(self._timeout_s)
         return report, uploaded_s - started_s, perf_counter() - uploaded_s
 
-    def get_output(self, key: int | str = 0) -> Array:
-        """Returns an output of the last run, as an array of its own."""
-        return self._read(self.outputs[_index(self.outputs, key, "output")])
+    def get_output(self, key: int | str = 0, *, dequantize: bool = False) -> Array:
+        """Returns an output of the last run, as an array of its own.
+
+        With `dequantize`, a quantised output is returned as the real numbers it stands for,
+        in float32; any other as it is.
+        """
+        tensor = self.outputs[_index(self.outputs, key, "output")]
+        array = self._read(tensor)
+        if dequantize and len(tensor.scale) == 1:
+            return affine.dequantize(array, tensor.scale[0], tensor.zero_point[0])
+        return array
 
     def run_layers(self) -> dict[str, Array]:
         """Runs operator by operator and returns every tensor, read right after it was made.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from uhost.errors import ConfigError
 from uhost.ir.graph import Graph
 from uhost.ir.tensor import Array, Tensor
+from uhost.numerics.affine import quantize as quantize_real
 from uhost.ops._inputs import random_inputs
 
 _KEY = re.compile(r"s(\d+)_(in|out|tflm)_(\d+)")
@@ -40,8 +41,11 @@ def random_sample(graph: Graph, seed: int = 0) -> Sample:
     return Sample(dict(enumerate(random_inputs(graph, seed))))
 
 
-def read_samples(path: Path, graph: Graph) -> Samples:
+def read_samples(path: Path, graph: Graph, quantize: bool = False) -> Samples:
     """Returns the samples of an `.npz`, `.npy` or `.bin` file for the inputs of `graph`.
+
+    With `quantize`, floats for a quantised input are quantised, and a `.bin` file for one
+    holds float32 values.
 
     An `.npz` holds `s<k>_in_<i>` (and `s<k>_out_<i>`, `s<k>_tflm_<i>`, `labels`,
     `classes`), or one array per input under its name. An `.npy` or raw `.bin` file
@@ -54,15 +58,16 @@ def read_samples(path: Path, graph: Graph) -> Samples:
     try:
         if suffix == ".npz":
             with np.load(path, allow_pickle=False) as archive:
-                return _from_npz({key: archive[key] for key in archive.files}, path, graph)
+                arrays = {key: archive[key] for key in archive.files}
+                return _from_npz(arrays, path, graph, quantize)
         if suffix == ".npy":
-            return _from_array(np.load(path, allow_pickle=False), path, graph)
+            return _from_array(np.load(path, allow_pickle=False), path, graph, quantize)
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise ConfigError(
             f"the input file cannot be read: {error}", str(path), "save it with numpy again"
         ) from error
     if suffix == ".bin":
-        return _from_bytes(path.read_bytes(), path, graph)
+        return _from_bytes(path.read_bytes(), path, graph, quantize)
     raise ConfigError(
         f"input files end in .npz, .npy or .bin, not '{suffix}'",
         where=str(path),
@@ -70,12 +75,18 @@ def read_samples(path: Path, graph: Graph) -> Samples:
     )
 
 
-def read_golden(path: Path, graph: Graph) -> Samples:
+def relabelled(samples: Samples, classes: Sequence[str]) -> Samples:
+    """Returns samples whose classes have the names `classes`, theirs among them by number."""
+    items = [replace(item, label=_class_name(item.label, classes)) for item in samples.items]
+    return Samples(tuple(items), tuple(classes))
+
+
+def read_golden(path: Path, graph: Graph, quantize: bool = False) -> Samples:
     """Returns the samples of a file that says of each what the model is to make of it.
 
     Raises `ConfigError` as `read_samples` does, and where a sample has no expected output.
     """
-    samples = read_samples(path, graph)
+    samples = read_samples(path, graph, quantize)
     without = [number for number, item in enumerate(samples.items) if not item.expected]
     if len(without) == len(samples.items):
         raise ConfigError(
@@ -93,7 +104,7 @@ def read_golden(path: Path, graph: Graph) -> Samples:
     return samples
 
 
-def _from_npz(arrays: dict[str, Array], path: Path, graph: Graph) -> Samples:
+def _from_npz(arrays: dict[str, Array], path: Path, graph: Graph, quantize: bool) -> Samples:
     numbered: dict[int, dict[str, dict[int, Array]]] = {}
     for key, array in arrays.items():
         if found := _KEY.fullmatch(key):
@@ -101,13 +112,13 @@ def _from_npz(arrays: dict[str, Array], path: Path, graph: Graph) -> Samples:
             numbered.setdefault(number, {}).setdefault(what, {})[index] = array
     classes = tuple(str(c) for c in arrays.get("classes", np.array([])))
     if not numbered:
-        return Samples((_by_name(arrays, path, graph),), classes)
+        return Samples((_by_name(arrays, path, graph, quantize),), classes)
     _refuse_gaps(numbered, path)
     items: list[Sample] = []
     labels = [str(v) for v in arrays.get("labels", np.array([])).reshape(-1)]
     for number, parts in sorted(numbered.items()):
         inputs = {
-            index: _fit(parts.get("in", {}).get(index), graph.tensors[name], path, key)
+            index: _feed(parts.get("in", {}).get(index), graph.tensors[name], path, key, quantize)
             for index, name in enumerate(graph.inputs)
             for key in [f"s{number}_in_{index}"]
         }
@@ -144,7 +155,7 @@ def _class_name(label: str | None, classes: Sequence[str]) -> str | None:
     return label
 
 
-def _by_name(arrays: dict[str, Array], path: Path, graph: Graph) -> Sample:
+def _by_name(arrays: dict[str, Array], path: Path, graph: Graph, quantize: bool) -> Sample:
     missing = [name for name in graph.inputs if name not in arrays]
     if missing and not (len(graph.inputs) == 1 and len(arrays) == 1):
         raise ConfigError(
@@ -153,34 +164,43 @@ def _by_name(arrays: dict[str, Array], path: Path, graph: Graph) -> Sample:
             fix=f"name the arrays {', '.join(graph.inputs)}, or s0_in_0, s0_in_1, …",
         )
     if missing:
-        return Sample({0: _fit(next(iter(arrays.values())), graph.tensors[missing[0]], path, "")})
+        only = graph.tensors[missing[0]]
+        return Sample({0: _feed(next(iter(arrays.values())), only, path, "", quantize)})
     return Sample(
-        {i: _fit(arrays[n], graph.tensors[n], path, n) for i, n in enumerate(graph.inputs)}
+        {
+            i: _feed(arrays[n], graph.tensors[n], path, n, quantize)
+            for i, n in enumerate(graph.inputs)
+        }
     )
 
 
-def _from_array(array: Array, path: Path, graph: Graph) -> Samples:
-    tensor = _only_input(graph, path)
-    several = tensor.elements and array.size and array.size % tensor.elements == 0
-    if several and array.dtype == tensor.dtype.numpy:
+def _from_array(array: Array, path: Path, graph: Graph, quantize: bool) -> Samples:
+    tensor = only_input(graph, path)
+    if quantize:
+        array = _quantized(array, tensor, path)
+    if _whole(array, tensor) and array.dtype == tensor.dtype.numpy:
         parts = array.reshape(-1, tensor.elements)
         return Samples(tuple(Sample({0: _fit(p, tensor, path, tensor.name)}) for p in parts))
-    return Samples((Sample({0: _fit(array, tensor, path, tensor.name)}),))
+    return Samples((Sample({0: _feed(array, tensor, path, tensor.name, quantize)}),))
 
 
-def _from_bytes(content: bytes, path: Path, graph: Graph) -> Samples:
-    tensor = _only_input(graph, path)
-    if not content or len(content) % tensor.size_bytes:
+def _from_bytes(content: bytes, path: Path, graph: Graph, quantize: bool) -> Samples:
+    tensor = only_input(graph, path)
+    real = quantize and tensor.quantization is not None
+    size_bytes = tensor.elements * 4 if real else tensor.size_bytes
+    if not content or len(content) % size_bytes:
         raise ConfigError(
-            f"the input '{tensor.name}' takes {tensor.size_bytes:,} B a sample, the file has "
+            f"the input '{tensor.name}' takes {size_bytes:,} B a sample, the file has "
             f"{len(content):,} B",
             where=str(path),
-            fix=f"give {tensor.dtype} values in row-major order",
+            fix=f"give {'float32' if real else tensor.dtype} values in row-major order",
         )
-    return _from_array(np.frombuffer(content, tensor.dtype.numpy), path, graph)
+    kind = np.dtype("<f4") if real else tensor.dtype.numpy
+    return _from_array(np.frombuffer(content, kind), path, graph, quantize)
 
 
-def _only_input(graph: Graph, path: Path) -> Tensor:
+def only_input(graph: Graph, path: Path) -> Tensor:
+    """Returns the input of a model of one input; raises `ConfigError` for one of several."""
     if len(graph.inputs) != 1:
         raise ConfigError(
             f"the model has {len(graph.inputs)} inputs, the file holds one array",
@@ -188,6 +208,49 @@ def _only_input(graph: Graph, path: Path) -> Tensor:
             fix="give an .npz file with one array per input",
         )
     return graph.tensors[graph.inputs[0]]
+
+
+def _feed(array: Array | None, tensor: Tensor, path: Path, key: str, quantize: bool) -> Array:
+    """Returns an array as the input takes it; says how where it holds floats for integers."""
+    if array is not None and array.dtype.kind == "f" and tensor.quantization is not None:
+        if quantize:
+            array = _quantized(array, tensor, path)
+        elif _whole(array, tensor) and tensor.dtype.numpy.kind in "iu":
+            raise ConfigError(
+                f"the input '{tensor.name}' is {tensor.dtype}, the file has {array.dtype}",
+                where=f"{path}{': ' + key if key else ''}",
+                fix=f"give --quantize-input to quantise it, {quantization_text(tensor)}",
+            )
+    return _fit(array, tensor, path, key)
+
+
+def _whole(array: Array, tensor: Tensor) -> bool:
+    """True if an array has as many values as one sample or several."""
+    return bool(array.size and tensor.elements) and array.size % tensor.elements == 0
+
+
+def _quantized(array: Array, tensor: Tensor, path: Path) -> Array:
+    if array.dtype.kind != "f" or tensor.dtype.numpy.kind not in "iu":
+        return array
+    if tensor.quantization is None:
+        raise ConfigError(
+            f"the input '{tensor.name}' is {tensor.dtype} without a scale: floats cannot be "
+            "quantised for it",
+            where=str(path),
+            fix=f"give {tensor.dtype} values",
+        )
+    return quantize_for(array, tensor)
+
+
+def quantize_for(array: Array, tensor: Tensor) -> Array:
+    """Returns floats quantised as `tensor` is, rounded as the operator QUANTIZE rounds."""
+    real = array.astype(np.float32)
+    return quantize_real(real, tensor.scale, tensor.zero_point, tensor.dtype.numpy)
+
+
+def quantization_text(tensor: Tensor) -> str:
+    """Returns the scale and zero point of a quantised tensor in words."""
+    return f"scale {tensor.scale:.6g} and zero point {tensor.zero_point}"
 
 
 def _fit(array: Array | None, tensor: Tensor, path: Path, key: str) -> Array:

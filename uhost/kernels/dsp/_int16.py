@@ -35,7 +35,7 @@ def why_not_int16(bound: BoundOperator[Any]) -> str:
     return ""
 
 
-def _pack(weights: Integers) -> Integers:
+def pack_fours(weights: Integers) -> Integers:
     """Returns per four channels and four inputs a word of each: inputs 0, 2, 1, 3 as bytes."""
     count, depth = weights.shape
     padded = np.pad(weights, ((0, -count % 4), (0, -depth % 4))) & 0xFF
@@ -89,7 +89,7 @@ def int16_call(bound: BoundOperator[Any], rows: Axis, columns: Axis) -> KernelCa
             *(() if in_place else (Parameter("column", "int16_t *", "scratch"),)),
         ),
         constants=(
-            Constant("weights", (_pack(weights) & 0xFFFFFFFF).astype(np.uint32)),
+            Constant("weights", (pack_fours(weights) & 0xFFFFFFFF).astype(np.uint32)),
             Constant("bias", bias.astype(np.int64 if wide else np.int32)),
             Constant("multiplier", factors.multipliers.astype(np.int32)),
             Constant("shift", factors.shifts.astype(np.int8)),

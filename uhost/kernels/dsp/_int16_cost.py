@@ -130,3 +130,41 @@ def depthwise_int16_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
     products = 14 * spelled_out + 30 * (not values["unrolled"])
     code = 90 + (products + 210) * (pairs > 0) + (products + 100) * rest + 110 * values["banded"]
     return Cost(work, code)
+
+
+_GATHERED_CHANNEL = {
+    True: Work(multiply=4, alu=30, load=7, store=1, branch=5),
+    False: Work(multiply=2, alu=25, load=6, store=1, branch=6),
+}
+
+
+def _moving(size: int, *, copy: bool) -> Work:
+    """Returns the work of moving a tap's bytes to the column, spelled out where they are few."""
+    if size > (64 if copy else 16):
+        return copying(size) if copy else filling(size)
+    words = size // 4 + size % 4 // 2
+    return Work(load=words * copy, store=words, alu=4 if copy else 1)
+
+
+def transpose_int16_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
+    """Returns the cost of `transpose_conv_int16`."""
+    values = call.values
+    (height, width), depth, channels = values["size"], values["depth"], values["channels"]
+    wide, padded = bool(values["wide"]), values["padded"]
+    copy, clear = (_moving(2 * depth, copy=inside) for inside in (True, False))
+    copy += Work(alu=3, branch=1, untaken=2 * padded)
+    clear += Work(alu=9, branch=3) if 2 * depth > 16 else Work(alu=3, branch=2)
+    work = Work(alu=14, load=4, store=6, load_many=1, store_many=1, words=18)
+    for top, left, rows, taps, quads, _, _, lines, outputs in values["phases"]:
+        pixels = lines * outputs
+        inside = sum(0 <= top + y + row < height for y in range(lines) for row in range(rows))
+        inside *= sum(0 <= left + x + tap < width for x in range(outputs) for tap in range(taps))
+        work += copy * inside + clear * (rows * taps * pixels - inside)
+        work += Work(alu=10, load=3, store=1, branch=2) * (rows * pixels)
+        group = _CALL + _QUAD * quads + Work(alu=4, load=5, store=1, branch=1)
+        pixel = group * -(-channels // 4) + _GATHERED_CHANNEL[wide] * channels
+        work += (pixel + Work(alu=4, load=3, store=2, branch=2)) * pixels
+        work += Work(alu=8, load=5, store=3, branch=1) * lines
+        work += Work(alu=12, load=8, store=4, branch=2)
+    code = 540 + 60 * padded + 2 * depth * (depth <= 32)
+    return Cost(work, code, {"dsp_int16": SUMS_BYTES})

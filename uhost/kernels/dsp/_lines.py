@@ -53,17 +53,22 @@ def image_lines(bound: BoundOperator[DepthwiseConv2DAttributes]) -> list[Lines]:
     return sorted(ways, key=lambda lines: lines.across.output)
 
 
-def why_not_lines(bound: BoundOperator[DepthwiseConv2DAttributes], *, several: bool = False) -> str:
+def why_not_lines(
+    bound: BoundOperator[DepthwiseConv2DAttributes],
+    *,
+    several: bool = False,
+    dilated: bool = False,
+) -> str:
     """Returns "" if the depthwise kernels can take the layer, or the reason.
 
-    `several`: also if it has several outputs per channel.
+    `several`: also if it has several outputs per channel; `dilated`: also if it has a dilation.
     """
     reason = why_not_int8(bound)
     if reason:
         return reason
     if not several and bound.input(0).shape[3] != bound.output.shape[3]:
         return "several outputs per channel"
-    if bound.attributes.dilation != (1, 1):
+    if not dilated and bound.attributes.dilation != (1, 1):
         return "dilation"
     if bound.input(0).shape[0] != 1:
         return f"batch of {bound.input(0).shape[0]}"
@@ -74,7 +79,7 @@ def why_not_lines(bound: BoundOperator[DepthwiseConv2DAttributes], *, several: b
 
 def needed_elements(axis: Axis) -> int:
     """Returns the elements of the padded axis from its first to the last that is read."""
-    return (axis.output - 1) * axis.stride + axis.window
+    return (axis.output - 1) * axis.stride + axis.span
 
 
 def line_weights(channels: Channels, lines: Lines) -> Integers:

@@ -7,13 +7,13 @@ of a phase the input goes on by one: a convolution with stride 1 and every s-th 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._quantize import channel_weights
-from uhost.kernels.dsp._channels import Channels, fold
+from uhost.kernels.dsp._channels import Channels, Integers, fold
 from uhost.kernels.dsp._parts import completed
 from uhost.ops._window import Axis
 from uhost.ops.transpose_conv import TransposeConvAttributes, window_axes
@@ -32,17 +32,19 @@ class PhaseAxis:
     taps: range
     first: int
 
+    @property
+    def window(self) -> int:
+        """Taps, of which there is one of zero weight where none reaches the phase."""
+        return max(len(self.taps), 1)
+
     def ends_outside(self, size: int) -> bool:
         """True if some tap of some output lies before or behind the input."""
-        return self.first < 0 or self.first + self.outputs - 1 + max(len(self.taps), 1) > size
+        return self.first < 0 or self.first + self.outputs - 1 + self.window > size
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Phase:
-    """The rows and columns of a phase, and its channels, completed to a multiple of four.
-
-    A phase that no tap reaches has one of zero weight.
-    """
+    """The rows and columns of a phase, and its channels, completed to a multiple of four."""
 
     rows: PhaseAxis
     columns: PhaseAxis
@@ -51,7 +53,7 @@ class Phase:
     @property
     def window(self) -> tuple[int, int]:
         """Rows and columns of taps."""
-        return max(len(self.rows.taps), 1), max(len(self.columns.taps), 1)
+        return self.rows.window, self.columns.window
 
 
 def phase_axes(axis: Axis) -> list[PhaseAxis]:
@@ -65,22 +67,30 @@ def phase_axes(axis: Axis) -> list[PhaseAxis]:
     return found
 
 
+def phase_weights(
+    bound: BoundOperator[TransposeConvAttributes],
+) -> list[tuple[PhaseAxis, PhaseAxis, Integers]]:
+    """Returns rows, columns and weights as (channel, tap) of each phase, as its outputs come.
+
+    A phase that no tap reaches has one of zero weight.
+    """
+    weights = channel_weights(bound).reshape(bound.input(1).shape)
+    all_rows, all_columns = (phase_axes(axis) for axis in window_axes(bound))
+    found = []
+    for rows in all_rows:
+        for columns in all_columns:
+            if rows.taps and columns.taps:
+                taps = weights[:, list(rows.taps)][:, :, list(columns.taps)]
+                found.append((rows, columns, taps.reshape(len(weights), -1)))
+                continue
+            no_rows, no_columns = (replace(axis, taps=range(0)) for axis in (rows, columns))
+            found.append((no_rows, no_columns, np.zeros_like(weights[:, 0, 0])))
+    return found
+
+
 def layer_phases(bound: BoundOperator[TransposeConvAttributes]) -> list[Phase]:
     """Returns the phases of an int8 layer, in the order of their first outputs."""
-    weights = channel_weights(bound).reshape(bound.input(1).shape)
-    axes = [phase_axes(axis) for axis in window_axes(bound)]
-    found = []
-    for rows in axes[0]:
-        for columns in axes[1]:
-            if not rows.taps or not columns.taps:
-                taps = np.zeros_like(weights[:, 0, 0])
-                rows_read, columns_read = (
-                    PhaseAxis(axis.offset, axis.outputs, range(0), axis.first)
-                    for axis in (rows, columns)
-                )
-            else:
-                taps = weights[:, list(rows.taps)][:, :, list(columns.taps)]
-                taps = taps.reshape(len(weights), -1)
-                rows_read, columns_read = rows, columns
-            found.append(Phase(rows_read, columns_read, completed(fold(bound, taps=taps))))
-    return found
+    return [
+        Phase(rows, columns, completed(fold(bound, taps=taps)))
+        for rows, columns, taps in phase_weights(bound)
+    ]

@@ -14,44 +14,82 @@ from uhost.kernels._kernel import KernelCall
 from uhost.kernels.dsp._pieces import CLAMP_BYTES, SUMS_BYTES, clamping, summing, widening
 from uhost.targets._work import Work
 
-TILES = "dsp_product_tiles"
+TILES = ("dsp_product_tiles:", "dsp_product_pipelined:")
 CALL = Work(alu=4, branch=1)
 """Arguments in registers, and the call."""
 
-_TILE_BYTES = {(2, False): 714, (2, True): 610, (1, False): 654, (1, True): 602}
-"""The routines, by pixels and by whether requantisation takes two instructions."""
+_TILE_BYTES = {
+    False: {(2, False): 714, (2, True): 610, (1, False): 654, (1, True): 602},
+    True: {(2, False): 862, (2, True): 760, (1, False): 790, (1, True): 730},
+}
+"""The routines: by whether they are pipelined, by pixels, by whether two instructions requantise.
+
+The tables below are by the same.
+"""
 
 _ENTER = {
     2: Work(store_many=3, load_many=1, words=20, alu=9, multiply=1, store=1),
     1: Work(store_many=3, load_many=1, words=18, alu=9, multiply=1),
 }
 _START = {
-    2: Work(load_many=2, words=8, load=1, branch=1),
-    1: Work(load_many=1, words=4, load=1, branch=1),
+    False: {
+        2: Work(load_many=2, words=8, load=1, branch=1),
+        1: Work(load_many=1, words=4, load=1, branch=1),
+    },
+    True: {
+        2: Work(load_many=2, words=8, load=4, branch=1),
+        1: Work(load_many=1, words=4, load=2, branch=1),
+    },
 }
 _STEP = {
-    2: Work(load_many=2, words=4, multiply=8, alu=2),
-    1: Work(load_many=2, words=6, multiply=8, alu=4),
+    False: {
+        2: Work(load_many=2, words=4, multiply=8, alu=2),
+        1: Work(load_many=2, words=6, multiply=8, alu=4),
+    },
+    True: {
+        2: Work(load=4, multiply=8, alu=2),
+        1: Work(load_many=1, words=2, load=4, multiply=8, alu=4),
+    },
 }
 """One K pair of two pixels, two K pairs of one: four channels of each."""
 _ROUND = Work(alu=1, load=1, branch=1)
 """The loop's end, after up to eight steps."""
 _END = {
-    (2, False): Work(alu=43, load_many=5, words=14, multiply=8, store=3, load=1, branch=1),
-    (2, True): Work(alu=19, load_many=3, words=10, multiply=8, store=3, load=1, branch=1),
-    (1, False): Work(alu=22, load_many=3, words=14, multiply=4, store=2, branch=1),
-    (1, True): Work(alu=10, load_many=2, words=10, multiply=4, store=2, branch=1),
+    False: {
+        (2, False): Work(alu=43, load_many=5, words=14, multiply=8, store=3, load=1, branch=1),
+        (2, True): Work(alu=19, load_many=3, words=10, multiply=8, store=3, load=1, branch=1),
+        (1, False): Work(alu=22, load_many=3, words=14, multiply=4, store=2, branch=1),
+        (1, True): Work(alu=10, load_many=2, words=10, multiply=4, store=2, branch=1),
+    },
+    True: {
+        (2, False): Work(alu=43, load=12, multiply=8, store=3, branch=1),
+        (2, True): Work(alu=14, load=8, multiply=8, store=9, branch=1),
+        (1, False): Work(alu=22, load=13, multiply=4, store=2, branch=1),
+        (1, True): Work(alu=7, load=9, multiply=4, store=5, branch=1),
+    },
 }
 """Requantisation and the stores of four channels."""
 _LEAVE = Work(alu=1, load_many=1, words=9)
 
 
-def product(pixels: int, pairs: int, channels: int, *, rectified: bool) -> Work:
+def product(
+    pixels: int, pairs: int, channels: int, *, rectified: bool, pipelined: bool = False
+) -> Work:
     """Returns the work of one call of the routine, for a multiple of four channels."""
     steps = pairs // (3 - pixels)
-    four = _START[pixels] + _STEP[pixels] * steps + _ROUND * -(-steps // 8)
-    four += _END[pixels, rectified]
+    four = _START[pipelined][pixels] + _STEP[pipelined][pixels] * steps
+    four += _ROUND * -(-steps // 8) + _END[pipelined][pixels, rectified]
     return _ENTER[pixels] + four * (channels // 4) + _LEAVE
+
+
+def is_rectified(call: KernelCall) -> bool:
+    """True if two instructions requantise the sums."""
+    return "_shift_" in call.values["suffix"]
+
+
+def is_pipelined(call: KernelCall) -> bool:
+    """True if the routines are those for cores that issue two instructions a cycle."""
+    return "_pipelined" in call.values["suffix"]
 
 
 def multiplying(call: KernelCall, pixels: int, tile: int = 0) -> Work:
@@ -61,15 +99,15 @@ def multiplying(call: KernelCall, pixels: int, tile: int = 0) -> Work:
     """
     tile = tile or pixels
     pairs, channels = call.values["pairs"], call.values["channels"]
-    rectified = bool(call.values["suffix"])
+    order = {"rectified": is_rectified(call), "pipelined": is_pipelined(call)}
     whole, rest = channels // 4 * 4, channels % 4
     work = Work()
     if call.values["summed"]:
         work += summing(call.values["summed"], tile)
     if whole:
-        work += product(tile, pairs, whole, rectified=rectified) + CALL
+        work += product(tile, pairs, whole, **order) + CALL
     if rest:
-        work += product(tile, pairs, 4, rectified=rectified) + CALL
+        work += product(tile, pairs, 4, **order) + CALL
         # Halfwords and bytes of the four that were multiplied.
         work += Work(load=1, store=1) * (pixels * (1 + rest // 3))
     if call.values["clamped"]:
@@ -88,9 +126,9 @@ def multiplying_bytes(call: KernelCall, pixels: int) -> int:
 
 def tile_bytes(call: KernelCall, tiles: tuple[int, ...]) -> dict[str, int]:
     """Returns the pieces that a call needs for tiles of so many pixels, with their code."""
-    rectified = bool(call.values["suffix"])
+    sizes, rectified = _TILE_BYTES[is_pipelined(call)], is_rectified(call)
     name = next(one for one in call.includes if one.startswith(TILES))
-    pieces = {f"{name}#{tile}x4": _TILE_BYTES[tile, rectified] for tile in tiles}
+    pieces = {f"{name}#{tile}x4": sizes[tile, rectified] for tile in tiles}
     if call.values["summed"]:
         pieces |= {f"dsp_sums#{tile}": SUMS_BYTES[tile] for tile in tiles}
     return pieces | ({"dsp_clamp": CLAMP_BYTES} if call.values["clamped"] else {})

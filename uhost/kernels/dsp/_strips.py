@@ -36,7 +36,7 @@ def pitch_bytes(lines: Lines) -> int:
 
 def strips_of(lines: Lines, each: int) -> Strips:
     """Returns strips of `each` output lines."""
-    slots = (each - 1) * lines.across.stride + lines.across.window
+    slots = (each - 1) * lines.across.stride + lines.across.span
     return Strips(pitch_bytes(lines), each, slots)
 
 
@@ -44,7 +44,7 @@ def even_strips(bound: BoundOperator[DepthwiseConv2DAttributes], lines: Lines) -
     """Returns strips of about equal size, as few as 2 KiB and a part of the tensors allow."""
     pitch, stride, total = pitch_bytes(lines), lines.across.stride, lines.across.output
     allowed = 2048 + (bound.input(0).size_bytes + bound.output.size_bytes) // 16
-    most = max((allowed // (4 * pitch) - lines.across.window) // stride + 1, 1)
+    most = max((allowed // (4 * pitch) - lines.across.span) // stride + 1, 1)
     count = -(-total // most)
     return strips_of(lines, -(-total // count))
 

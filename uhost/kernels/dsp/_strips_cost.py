@@ -167,13 +167,14 @@ def _window_lines(call: KernelCall, lines: int) -> Work:
     blocks, rest = divmod(outputs, 4)
     general = values["ends_words"] == 4
     line = Work(load_many=1, words=2, alu=3, store=1, branch=1)
-    four = _window_block(4, values["window"], along, general=general) + Work(alu=1)
+    window = values["window"][0], values["spans"][1]
+    four = _window_block(4, window, along, general=general) + Work(alu=1)
     if blocks > 1:
         line += Work(alu=1, store=1)
         four += Work(load=1, alu=1, branch=1)
     line += four * blocks
     if rest:
-        line += _window_block(rest, values["window"], along, general=general)
+        line += _window_block(rest, window, along, general=general)
     ends = Work(store_many=3, load_many=3, words=30, load=1, alu=5)
     return ends + line * lines
 
@@ -187,7 +188,8 @@ def _window_bytes(call: KernelCall) -> int:
     code = 62 + 6 * (blocks > 1)
     for count in (4 * (blocks > 0), rest):
         if count:
-            block = _window_block(count, call.values["window"], along, general=general)
+            window = call.values["window"][0], call.values["spans"][1]
+            block = _window_block(count, window, along, general=general)
             code += 4 * block.instructions
     return code
 
@@ -210,5 +212,5 @@ def strips_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
         for piece in ("window", "numbers")
     )
     shared |= {routine: _window_bytes(call), numbers: NUMBERS_BYTES, "dsp_split": SPLIT_BYTES}
-    code = strips_bytes(call, values["window"][0]) + 20
+    code = strips_bytes(call, values["spans"][0]) + 20
     return Cost(over_strips(call, windows) + clamp, code, shared)

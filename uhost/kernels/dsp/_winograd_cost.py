@@ -32,16 +32,51 @@ def transforming_tiles(depth: int) -> Work:
     return Work(store_many=1, load_many=1, words=18, alu=6) + plane * 4
 
 
-def multiplying_tiles(depth: int, channels: int, rounds: int, *, rectified: bool) -> Work:
+def multiplying_tiles(
+    depth: int, channels: int, rounds: int, *, rectified: bool, pipelined: bool
+) -> Work:
     """Returns the work of the routine that multiplies two tiles by all filters."""
-    position = Work(load_many=2, words=8, multiply=8) * (depth // 4) + Work(store_many=1, words=4)
-    pair = Work(load=1) + position * 16 + Work(load=1, alu=1, branch=1) * rounds
+    loads = Work(load=8) if pipelined else Work(load_many=2, words=8)
+    position = (loads + Work(multiply=8)) * (depth // 4) + Work(store_many=1, words=4)
+    around = Work(load=1, alu=3 if pipelined else 1, branch=1)
+    pair = Work(load=1) + position * 16 + around * rounds
     # A' and A on both sides, requantisation and stores of 2x2x2 outputs of two channels.
     end = Work(load=70, alu=124, load_many=4, words=8, multiply=16, store=18, branch=1)
     if not rectified:
         end += Work(load=4, alu=48)
     ends = Work(store_many=2, load_many=1, words=20, alu=4, store=1)
     return ends + (pair + end) * (channels // 2)
+
+
+def is_rectified(call: KernelCall) -> bool:
+    """True if two instructions requantise the sums."""
+    return not call.values["routine"].endswith("_shift_0")
+
+
+def is_pipelined(call: KernelCall) -> bool:
+    """True if the routine is the one for cores that issue two instructions a cycle."""
+    return "_pipelined" in call.values["routine"]
+
+
+def tile_product(call: KernelCall) -> Work:
+    """Returns the work of one call of the product's routine."""
+    return multiplying_tiles(
+        call.values["depth"],
+        call.values["channels"],
+        call.values["rounds"],
+        rectified=is_rectified(call),
+        pipelined=is_pipelined(call),
+    )
+
+
+def _product_bytes(call: KernelCall) -> int:
+    """Returns the code of the product's routine."""
+    instructions, around = (16, 890) if is_pipelined(call) else (10, 882)
+    position = 4 * instructions * (call.values["depth"] // 4) + 2
+    size_bytes: int = (
+        around + 208 * (not is_rectified(call)) + 16 // call.values["rounds"] * position
+    )
+    return size_bytes
 
 
 def _bringing(call: KernelCall, x: int) -> Work:
@@ -65,10 +100,9 @@ def winograd_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
     values = call.values
     depth, channels, rounds = values["depth"], values["channels"], values["rounds"]
     rows, columns = values["outputs"]
-    name = next(i for i in call.includes if i.startswith("dsp_winograd_product:"))
-    rectified = ",shift=0," not in name
+    name = next(i for i in call.includes if i.startswith("dsp_winograd_product"))
     tiles = transforming_tiles(depth) + _CALL
-    tiles += multiplying_tiles(depth, channels, rounds, rectified=rectified) + _CALL
+    tiles += tile_product(call) + _CALL
     tiles += Work(alu=7, load=3, store_many=1, words=2, branch=1)
     row = tiles * (columns // 4) + Work(alu=8, load=3, store=4, branch=1)
     for x in range(0, columns + 4, 4):
@@ -77,7 +111,7 @@ def winograd_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
     work += Work(alu=16, load=1, store=8 + 2 * rounds, load_many=1, store_many=1, words=18)
     shared = {
         next(i for i in call.includes if i.startswith("dsp_winograd_input:")): _INPUT_BYTES,
-        name: (1020 if rectified else 1226) + 16 // rounds * (10 * (depth // 4) * 4 + 4),
+        name: _product_bytes(call),
     }
     if values["clamped"]:
         work += clamping(rows * columns * channels)

@@ -2,7 +2,8 @@
 
 A routine that is made for the window, the line and the form of requantisation goes through the
 lines of a window once for four neighbouring outputs, so that each pair of weights is loaded once
-for four products of two, and each pair of elements as well.
+for four products of two, and each pair of elements as well. A dilated window is one with taps of
+zero weight in its lines, and lines that lie apart.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ def _window_lines(bound: BoundOperator[DepthwiseConv2DAttributes]) -> Lines | No
     """Returns the first way to cut the image into lines that the routine can take."""
 
     def fits(lines: Lines) -> bool:
-        pitch = pitch_bytes(lines)
+        pitch, across = pitch_bytes(lines), lines.across
         return (
             lines.along.stride in (1, 2)
-            and pitch <= _LARGEST_PITCH_BYTES
-            and pitch * (lines.across.window + lines.across.stride) <= _LARGEST_STEP_BYTES
+            and across.dilation * pitch <= _LARGEST_PITCH_BYTES
+            and pitch * (across.dilation * across.window + across.stride) <= _LARGEST_STEP_BYTES
         )
 
     return next((lines for lines in image_lines(bound) if fits(lines)), None)
@@ -71,7 +72,10 @@ def _records(channels: Channels, lines: Lines) -> tuple[NDArray[np.uint32], int]
         ends = [2 * channels.bias, channels.multipliers, channels.addends, channels.shifts]
     else:
         ends = [256 * (channels.bias + form.bias_changes), form.multipliers, form.addends]
-    pairs = _pairs(line_weights(channels, lines), lines.along.stride)
+    taps = line_weights(channels, lines)
+    spread = np.zeros((*taps.shape[:2], lines.along.span), np.int64)
+    spread[:, :, :: lines.along.dilation] = taps
+    pairs = _pairs(spread, lines.along.stride)
     pairs = np.pad(pairs, ((0, 0), (0, pairs.shape[1] % 2), (0, 0))) & 0xFF
     first, second = pairs[:, 0::2], pairs[:, 1::2]
     words = first[..., 0] | second[..., 0] << 8 | first[..., 1] << 16 | second[..., 1] << 24
@@ -80,16 +84,16 @@ def _records(channels: Channels, lines: Lines) -> tuple[NDArray[np.uint32], int]
 
 
 def _supports(bound: BoundOperator[DepthwiseConv2DAttributes]) -> str:
-    reason = why_not_lines(bound)
+    reason = why_not_lines(bound, dilated=True)
     if reason:
         return reason
-    window = bound.input(1).shape[1] * bound.input(1).shape[2]
-    if window > _LARGEST_WINDOW:
-        return f"a window of more than {_LARGEST_WINDOW} taps"
     if bound.output.shape[3] < 4:
         return "fewer than four channels"
-    if _window_lines(bound) is None:
+    lines = _window_lines(bound)
+    if lines is None:
         return "stride above 2, or lines too long"
+    if lines.across.window * lines.along.span > _LARGEST_WINDOW:
+        return f"a window of more than {_LARGEST_WINDOW} taps"
     return why_not_bytes(fold(bound))
 
 
@@ -100,7 +104,9 @@ def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
     records, shift = _records(fold(bound), lines)
     across, along, pitch = lines.across, lines.along, strips.pitch_bytes
     values = strip_values(bound, lines, strips)
+    row = across.dilation * pitch
     shape = f"{along.output}_pitch_{pitch}_stride_{across.stride}{along.stride}"
+    shape += f"_apart_{row}" if row > pitch else ""
     record_words = records.shape[1]
     ends = 3 if shift else 4
     return KernelCall(
@@ -109,10 +115,12 @@ def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
         values={
             **values,
             "window": (across.window, along.window),
+            "dilation": (across.dilation, along.dilation),
+            "spans": (across.span, along.span),
             "record_words": record_words,
             "ends_words": ends,
             "expand": f"uhost_dsp_depthwise_numbers_{_FOLDS[shift > 0]}",
-            "routine": f"uhost_dsp_depthwise_{across.window}x{along.window}_{shape}"
+            "routine": f"uhost_dsp_depthwise_{across.window}x{along.span}_{shape}"
             + (f"_shift_{shift}" if shift else ""),
         },
         parameters=(
@@ -127,9 +135,9 @@ def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
             "dsp",
             "dsp_depthwise",
             f"dsp_depthwise_numbers:fold={_FOLDS[shift > 0]},ends={ends}",
-            f"dsp_depthwise_window:rows={across.window},taps={along.window},"
-            f"outputs={along.output},pitch={pitch},across={across.stride},along={along.stride},"
-            f"shift={shift}",
+            f"dsp_depthwise_window:rows={across.window},taps={along.span},"
+            f"outputs={along.output},pitch={pitch},row={row},across={across.stride},"
+            f"along={along.stride},shift={shift}",
             "dsp_lines",
             "dsp_split",
             *(("dsp_clamp",) if values["clamped"] else ()),

@@ -83,6 +83,12 @@ def fill(size_bytes: int) -> Work:
     return -(-size_bytes // 16) * turn + Work(vector_alu=1, branch=1, alu=3)
 
 
+def copy_row(size_bytes: int) -> Work:
+    """Returns one `uhost_mve_copy`, inline."""
+    turn = Work(vector_load=1, vector_store=1, branch=1)
+    return -(-size_bytes // 16) * turn + Work(branch=1)
+
+
 def copy_pixels(pixels: int, depth: int) -> Work:
     """Returns one call of `uhost_mve_copy_pixels`."""
     if depth <= 16:

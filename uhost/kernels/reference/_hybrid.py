@@ -16,6 +16,7 @@ from uhost.kernels.reference._parameters import (
 )
 from uhost.ops._op import Activation
 from uhost.ops._weighted import hybrid_scales, is_hybrid
+from uhost.targets._work import Work
 
 _LARGEST_DISTANCE = 255
 """Of an int8 number from its zero point."""
@@ -74,3 +75,29 @@ def hybrid_call(
         scratch_bytes=sample,
         includes=(f"quantize_sample_{'symmetric' if symmetric else 'asymmetric'}",),
     )
+
+
+def quantizing(elements: int, *, symmetric: bool) -> Work:
+    """Returns how a sample is made int8, on a core whose FPU has no double precision.
+
+    Which way an element is rounded decides a few instructions of it: this is a mean.
+    """
+    if symmetric:
+        each = Work(load=2, store=1, float_alu=11, float_multiply=1, alu=13, branch=3, untaken=2)
+        return each * elements + Work(float_alu=8, float_multiply=2, alu=14, load=4, branch=2)
+    # Comparisons and divisions in double are calls.
+    each = Work(load=10, store=7, float_alu=9, float_multiply=1, alu=84, branch=12, untaken=7)
+    return each * elements + Work(alu=1900, load=150, store=150, branch=200, untaken=200)
+
+
+def finishing(values: Mapping[str, Any]) -> Work:
+    """Returns what makes an output of a sum: scale, bias, clamp."""
+    bounds = sum(values[bound] is not None for bound in ("lowest", "highest"))
+    work = Work(float_alu=2, float_multiply=2, store=1, alu=1)
+    work += Work(float_alu=2, alu=1) * bounds
+    return work + Work(load=1, float_alu=1) if values["has_bias"] else work
+
+
+def finishing_bytes(values: Mapping[str, Any]) -> int:
+    """Returns the code of the clamp of `finishing`."""
+    return 20 * sum(values[bound] is not None for bound in ("lowest", "highest"))

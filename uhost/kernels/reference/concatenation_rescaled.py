@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from uhost.ir.graph import BoundOperator
+from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Constant, Kernel, KernelCall
 from uhost.kernels.reference._parameters import (
     constant_parameter,
@@ -15,6 +16,7 @@ from uhost.kernels.reference._parameters import (
     output_parameter,
 )
 from uhost.ops.concatenation import ConcatenationAttributes, is_rescaled, rescaled
+from uhost.targets._work import Work
 
 
 def _supports(bound: BoundOperator[ConcatenationAttributes]) -> str:
@@ -48,4 +50,13 @@ def _lower(bound: BoundOperator[ConcatenationAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel(operator="concatenation", supports=_supports, lower=_lower)
+def _cost(bound: BoundOperator[ConcatenationAttributes], call: KernelCall) -> Cost:
+    parts, blocks = call.values["parts"], call.values["blocks"]
+    work = Work(alu=2, branch=1)
+    for _, size, table in parts:
+        each = Work(load=2 if table else 1, store=1, alu=1, branch=1)
+        work += each * size + Work(alu=3, untaken=1)
+    return Cost(work * blocks, 26 * len(parts) + 2 + 26 * (blocks > 1))
+
+
+KERNEL = Kernel(operator="concatenation", supports=_supports, lower=_lower, cost=_cost)

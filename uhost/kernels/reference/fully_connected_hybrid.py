@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from uhost.ir.graph import BoundOperator
+from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Kernel, KernelCall
-from uhost.kernels.reference._hybrid import hybrid_call, supports_hybrid
+from uhost.kernels.reference._hybrid import (
+    finishing,
+    finishing_bytes,
+    hybrid_call,
+    quantizing,
+    supports_hybrid,
+)
 from uhost.ops.fully_connected import FullyConnectedAttributes
+from uhost.targets._work import Work
 
 
 def _lower(bound: BoundOperator[FullyConnectedAttributes]) -> KernelCall:
@@ -21,4 +29,13 @@ def _lower(bound: BoundOperator[FullyConnectedAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel("fully_connected", supports_hybrid, _lower)
+def _cost(bound: BoundOperator[FullyConnectedAttributes], call: KernelCall) -> Cost:
+    values = call.values
+    depth, symmetric = values["sample"], values["symmetric"]
+    step = Work(load=2, multiply=1, alu=1 if symmetric else 2, branch=1)
+    row = (step * depth + finishing(values)) * values["channels_out"]
+    work = (row + quantizing(depth, symmetric=symmetric)) * values["rows"]
+    return Cost(work, (304 if symmetric else 672) + finishing_bytes(values))
+
+
+KERNEL = Kernel("fully_connected", supports_hybrid, _lower, cost=_cost)

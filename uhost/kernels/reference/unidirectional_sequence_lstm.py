@@ -22,7 +22,16 @@ from uhost.kernels.reference._parameters import (
 )
 from uhost.numerics.fixed_point import cut_multiplier, wrap_int32
 from uhost.numerics.logistic import logistic_table
-from uhost.ops._lstm import CELL, FORGET, HIDDEN_STATE, INPUT, OUTPUT, Lstm, LstmAttributes
+from uhost.ops._lstm import (
+    CELL,
+    FORGET,
+    HIDDEN_STATE,
+    INPUT,
+    OUTPUT,
+    Lstm,
+    LstmAttributes,
+    real_values,
+)
 
 _NAMES = {INPUT: "input gate", FORGET: "forget gate", CELL: "cell gate", OUTPUT: "output gate"}
 
@@ -203,20 +212,26 @@ def _lower_litert(lstm: Lstm) -> KernelCall:
     return _call(lstm, "lstm_litert", values, constants, "int16_t", size_bytes, includes)
 
 
+def _scale(tensor: Tensor | None) -> float:
+    return 0.0 if tensor is None else tensor.scale
+
+
 def _lower_float(lstm: Lstm) -> KernelCall:
-    constants = _weights(lstm, "float")
+    is_hybrid = lstm.is_hybrid
+    constants = _weights(lstm, "int8_t" if is_hybrid else "float")
     at = lstm.bound.attributes
     peeping = [gate for gate in lstm.gates if lstm.peephole(gate) is not None]
     has_norm = lstm.norm(FORGET) is not None
     if lstm.bias(FORGET) is not None:
         constants["bias"] = ("float", _joined([lstm.bias(gate) for gate in lstm.gates]))
     if peeping:
-        constants["peephole"] = ("float", _joined([lstm.peephole(g) for g in peeping]))
+        parts = [t for t in map(lstm.peephole, peeping) if t is not None]
+        constants["peephole"] = ("float", np.concatenate([real_values(t) for t in parts]))
     if has_norm:
         constants["norm"] = ("float", _joined([lstm.norm(gate) for gate in lstm.gates]))
     projection, bias = lstm.projection()
     if projection is not None:
-        constants["projection"] = ("float", projection.constant())
+        constants["projection"] = ("int8_t" if is_hybrid else "float", projection.constant())
         if bias is not None:
             constants["projection_bias"] = ("float", bias.constant())
     values = {
@@ -227,10 +242,22 @@ def _lower_float(lstm: Lstm) -> KernelCall:
         "projection_clip": at.projection_clip,
         "has_projection": projection is not None,
         "has_projection_bias": bias is not None,
+        "hybrid": is_hybrid,
     }
     size_bytes = 4 * lstm.cells * (len(lstm.gates) + 1)
-    includes = ("float_exp", "float_gate", "float_tanh", *(("float_norm",) if has_norm else ()))
-    return _call(lstm, "lstm_float32", values, constants, "float", size_bytes, includes)
+    includes = ["float_exp", "float_gate", "float_tanh", *["float_norm"] * has_norm]
+    if is_hybrid:
+        scales = [(_scale(lstm.weights(g)), _scale(lstm.recurrent(g))) for g in lstm.gates]
+        values |= {
+            "symmetric": not at.asymmetric,
+            "scales": tuple(scales),
+            "projection_scale": _scale(projection),
+        }
+        # What is multiplied, as int8: the input, the hidden state, and what is projected.
+        size_bytes += lstm.bound.input(0).shape[2] + lstm.outputs
+        size_bytes += lstm.cells if projection is not None else 0
+        includes.append(f"quantize_sample_{'asymmetric' if at.asymmetric else 'symmetric'}")
+    return _call(lstm, "lstm_float32", values, constants, "float", size_bytes, tuple(includes))
 
 
 KERNEL = Kernel(operator="unidirectional_sequence_lstm", supports=takes_anything, lower=_lower)
