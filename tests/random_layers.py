@@ -90,7 +90,7 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
         )
         weights = (groups * size(1, 7), size(1, 4), size(1, 4), depth)
         return layer("conv_2d", apart, x, weights, style, name)
-    if stem in ("conv_2d", "conv_2d_gathered"):
+    if stem in ("conv_2d", "conv_2d_gathered", "conv_2d_gathered_framed"):
         x = (1, size(1, 8), size(1, 8), int(rng.choice([1, 2, 3, 4, 7, 8, 12])))
         dilation = (size(1, 3), size(1, 3)) if rng.random() < 0.3 else (1, 1)
         any_conv = Conv2DAttributes(
@@ -101,6 +101,10 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
             any_conv = replace(any_conv, dilation=(1, 1))
             x = (*x[:3], size(1, 4))
             window = (size(1, 5), size(-(-4 // x[3]), 5))
+        if stem == "conv_2d_gathered_framed":
+            sides = [size(0, 4) for _ in range(3)]
+            any_conv = replace(any_conv, dilation=(1, 1), padding=Padding2D(size(1, 4), *sides))
+            x = (*x[:3], size(1, 4))
         return layer("conv_2d", any_conv, x, (size(1, 14), *window, x[3]), style, name)
     if stem == "transpose_conv":
         x = (1, size(1, 6), size(1, 6), int(rng.choice([1, 2, 3, 4, 7, 8, 16])))

@@ -26,6 +26,7 @@ LAYERS: dict[str, Layer] = {
     "conv_2d": conv((1, 5, 6, 8), (6, 3, 3, 8), padding=SAME, **RELU),
     "conv_2d_gathered": conv((1, 5, 5, 3), (6, 3, 3, 3), padding=SAME, **RELU),
     "conv_2d_grouped": conv((1, 4, 5, 16), (12, 3, 3, 8), padding=SAME),
+    "conv_2d_gathered_framed": conv((1, 7, 3, 1), (6, 4, 3, 1), padding=SAME, **RELU),
     "conv_2d_int16": conv((1, 4, 4, 3), (6, 3, 3, 3), padding=SAME, style=INT16),
     "conv_2d_pointwise": conv((1, 3, 3, 24), (6, 1, 1, 24)),
     "conv_2d_pointwise_pipelined": conv((1, 3, 3, 24), (6, 1, 1, 24)),

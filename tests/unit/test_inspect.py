@@ -73,22 +73,6 @@ def test_a_board_adds_places_and_the_plan() -> None:
             "conv_2d_winograd_pipelined",
             "1 input channels, not a multiple of 4 from 16 to 80",
         ),
-        ("cortex_m", "dsp", "conv_2d_pointwise_small", "not 1x1 with stride 1"),
-        ("cortex_m", "dsp", "conv_2d_pointwise", "not 1x1 with stride 1"),
-        (
-            "cortex_m",
-            "dsp",
-            "conv_2d_gathered",
-            "a window of less than one or more than 32 words",
-        ),
-        (
-            "cortex_m",
-            "dsp",
-            "conv_2d_winograd",
-            "1 input channels, not a multiple of 4 from 16 to 80",
-        ),
-        ("cortex_m", "dsp", "conv_2d_grouped", "a single group"),
-        ("cortex_m", "dsp", "conv_2d_int16", "int8 input"),
     ]
 
 

@@ -207,6 +207,17 @@ IMAGE = (1, 3, 3, 4)
             "a window of less than one or more than 32 words",
         ),
         ("conv_2d_gathered", conv(IMAGE, (4, 3, 3, 4)), "a single output"),
+        ("conv_2d_gathered_framed", conv(IMAGE, (4, 2, 2, 4)), "no padding"),
+        (
+            "conv_2d_gathered_framed",
+            conv((1, 40, 40, 3), (4, 2, 2, 3), padding=Padding2D(1)),
+            "more than 1,024 bytes with the padding",
+        ),
+        (
+            "conv_2d_gathered_framed",
+            conv(IMAGE, (4, 1, 1, 4), padding=Padding2D(4), stride=(9, 9)),
+            "windows that are all beside the image",
+        ),
         (
             "conv_2d_gathered",
             conv((1, 12, 7, 1), (4, 11, 7, 1)),

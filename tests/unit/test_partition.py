@@ -120,11 +120,6 @@ def places(selections: dict[str, Selection]) -> dict[str, str]:
 PASSED_OVER_FOR_CONV_B = [
     "cortex_m dsp/conv_2d_pointwise_pipelined: not 1x1 with stride 1",
     "cortex_m dsp/conv_2d_winograd_pipelined: 4 input channels, not a multiple of 4 from 16 to 80",
-    "cortex_m dsp/conv_2d_pointwise_small: not 1x1 with stride 1",
-    "cortex_m dsp/conv_2d_pointwise: not 1x1 with stride 1",
-    "cortex_m dsp/conv_2d_winograd: 4 input channels, not a multiple of 4 from 16 to 80",
-    "cortex_m dsp/conv_2d_grouped: a single group",
-    "cortex_m dsp/conv_2d_int16: int8 input",
 ]
 
 
@@ -132,7 +127,7 @@ def test_the_fastest_kernel_that_takes_an_operator_gets_it() -> None:
     selections = select(net(), (M7,), frozenset({"reshape"}), {})
     assert places(selections) == {
         "conv_a": "cortex_m dsp/conv_2d_pointwise",
-        "conv_b": "cortex_m dsp/conv_2d",
+        "conv_b": "cortex_m dsp/conv_2d_gathered_framed",
         "add": "cortex_m dsp/add",
         "relu": "cortex_m reference/relu",
     }
@@ -192,7 +187,7 @@ def test_operators_go_to_the_accelerator_where_it_takes_them(npu: Target) -> Non
     selections = select(net(), (M7, npu), frozenset({"reshape"}), {})
     assert places(selections) == {
         "conv_a": "npu npu/conv_2d",
-        "conv_b": "cortex_m dsp/conv_2d",
+        "conv_b": "cortex_m dsp/conv_2d_gathered_framed",
         "add": "npu npu/add",
         "relu": "cortex_m reference/relu",
     }

@@ -101,7 +101,8 @@ def test_rectifier_is_a_table_where_it_rescales() -> None:
     call = lower("relu", ReluAttributes(), quantized("a", (7,), 0.5, 3), quantized("o", (7,), 1, 0))
     assert call.template == "lookup"
     assert call.constants[0].values.shape == (256,)
-    assert call.constants[0].values[128 + 3 + 20] == 10
+    assert call.constants[0].values[3 + 20] == 10
+    assert call.constants[0].values[np.uint8(np.int8(-100))] == 0
 
 
 def test_a_constant_of_another_type_is_no_clamp() -> None:

@@ -84,7 +84,13 @@ def recentred(values: Array) -> Array:
 def _can_stay(name: str, nodes: Sequence[Node]) -> bool:
     """True if all neighbours of a uint8 input or output of the model take uint8 as it is."""
     users = [node for node in nodes if any(t and t.name == name for t in node.declared)]
-    return all(node.operator in _EITHER for node in users)
+    return all(node.operator in _EITHER and not _is_wide(node) for node in users)
+
+
+def _is_wide(node: Node) -> bool:
+    """True for a QUANTIZE between uint8 and a wider integer, which is one between int8 and it."""
+    ends = [t.dtype for t in node.declared if isinstance(t, Tensor)]
+    return any(dtype in (DType.INT16, DType.INT32) for dtype in ends)
 
 
 def _is_uint8(tensor: Declared | None) -> bool:

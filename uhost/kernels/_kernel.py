@@ -135,8 +135,9 @@ class Kernel:
 
     `lower` returns the call for an operator that `supports` accepted. `features` are
     the CPU features the code needs. `cost` states what that call takes; a kernel without it
-    is chosen by its place alone. `lower_calling` comes in place of `lower` for an operator that
-    runs graphs: it gets them lowered.
+    is chosen by its place alone. So is one that `is_fallback`: a general kernel, which states its
+    cost but is not weighed against those made for the shape. `lower_calling` comes in place of
+    `lower` for an operator that runs graphs: it gets them lowered.
     """
 
     operator: str
@@ -144,6 +145,7 @@ class Kernel:
     lower: Callable[[BoundOperator[Any]], KernelCall]
     features: tuple[str, ...] = field(default=())
     cost: Callable[[BoundOperator[Any], KernelCall], Cost] | None = None
+    is_fallback: bool = False
     lower_calling: Callable[[BoundOperator[Any], Sequence[Routine]], KernelCall] | None = None
 
 

@@ -5,8 +5,9 @@ first, in their order, and the CPU takes what is left: it takes everything, so t
 first it would leave nothing to an accelerator. Within a target every kernel of its
 libraries that takes the operator is a variant of it; which one it gets is decided by what
 they cost, for a whole module at once (`uhost/codegen/choose.py`). A kernel that states no
-cost has only its place: it gets the operator where no variant comes before it, libraries
-in the target's order and kernels by name, and is out of the choice elsewhere.
+cost, or is a fallback, has only its place: it gets the operator where no variant comes
+before it, libraries in the target's order and kernels by name, and is out of the choice
+elsewhere.
 """
 
 from __future__ import annotations
@@ -261,6 +262,8 @@ def _offer(
                 reason = _refusal(kernel, target, bound)
                 if not reason and variants and kernel.cost is None:
                     reason = "states no cost, and others come before it"
+                elif not reason and variants and kernel.is_fallback:
+                    reason = "is for what no other takes"
                 if reason:
                     refused.append(PassedOver(target.kind, library, name, reason))
                     continue

@@ -68,8 +68,8 @@ def _products(call: KernelCall) -> tuple[Work, int]:
     """Returns the work and the cycles of all calls of the product's routines."""
     values = call.values
     pixels = values["pixels"] if "pixels" in values else values["outputs"][0] * values["outputs"][1]
-    # The kernel for small windows multiplies the last of an odd number twice.
-    twos = -(-pixels // 2) if call.template == "conv_2d_gathered" else pixels // 2
+    # The kernels for small windows multiply the last of an odd number twice.
+    twos = -(-pixels // 2) if call.template.startswith("conv_2d_gathered") else pixels // 2
     work, cycles = Work(), 0
     for tile, count in ((2, twos), (1, pixels - 2 * twos)):
         if count > 0:

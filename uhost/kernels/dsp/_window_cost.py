@@ -7,6 +7,7 @@ the constants, what it does for most.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from uhost.ir.graph import BoundOperator
@@ -165,3 +166,24 @@ def gathered_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
     if values["padded"]:
         shared["dsp_patch"] = FILL_PATCH_BYTES
     return Cost(work, code, shared)
+
+
+# Windows on a framed image: `conv_2d_gathered_framed`.
+
+
+def _copying(rows: int, size: int) -> Work:
+    """Returns the work of `uhost_dsp_copy_rows` in line."""
+    words = size // 4
+    row = Work(load=1, store=1) * (words + size % 4) + Work(alu=3, branch=1)
+    if words > 3:  # GCC spells out so few
+        row += Work(alu=1, branch=1) * words + Work(alu=2)
+    return row * rows + Work(alu=4)
+
+
+def framed_cost(bound: BoundOperator[Any], call: KernelCall) -> Cost:
+    """Returns the cost of `conv_2d_gathered_framed`."""
+    found = gathered_cost(bound, call)
+    (height, width), (rows, columns) = call.values["frame"], call.values["copied"]
+    depth = call.values["depth"]
+    work = found.work + setting(0, height * width * depth) + CALL + _copying(rows, columns * depth)
+    return replace(found, work=work, code_bytes=found.code_bytes + 72)

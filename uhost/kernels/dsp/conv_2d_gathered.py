@@ -16,7 +16,7 @@ from uhost.kernels.dsp._product import product_call
 from uhost.kernels.dsp._window_cost import gathered_cost
 from uhost.ops.conv_2d import Conv2DAttributes, window_axes
 
-_MOST_WORDS = 32
+MOST_WORDS = 32
 """Of a window; the routine spells out every one."""
 
 
@@ -40,9 +40,9 @@ def _supports(bound: BoundOperator[Conv2DAttributes]) -> str:
     if bound.attributes.dilation != (1, 1):
         return "dilation"
     run = columns.window * bound.input(0).shape[3]
-    if rows.window * (run // 4) > _MOST_WORDS or run < 4 or run > 4 * _MOST_WORDS:
-        return f"a window of less than one or more than {_MOST_WORDS} words"
-    if rows.window * (run % 4) > _MOST_WORDS:
+    if rows.window * (run // 4) > MOST_WORDS or run < 4 or run > 4 * MOST_WORDS:
+        return f"a window of less than one or more than {MOST_WORDS} words"
+    if rows.window * (run % 4) > MOST_WORDS:
         return "too many bytes that fill no word"
     return "a single output" if rows.output * columns.output < 2 else ""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import (
     input_parameter,
     output_parameter,
@@ -30,4 +31,4 @@ def arg_kernel(kind: str, sign: str) -> Kernel:
         parameters = input_parameter(source), output_parameter(bound.output)
         return KernelCall("reference", "arg", values, parameters)
 
-    return Kernel(kind, takes_anything, lower)
+    return Kernel(kind, takes_anything, lower, cost=stated_cost)

@@ -11,6 +11,7 @@ from uhost.ir.graph import BoundOperator
 from uhost.ir.tensor import Tensor
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._elements import Expression, centred, lower_elements, scaled
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.numerics.fixed_point import quantize_multiplier
 from uhost.ops._compare import LEFT_SHIFT, compared, unit_factors
@@ -33,7 +34,7 @@ def comparing(kind: str, sign: str) -> Kernel:
         )
         return lower_elements(bound, Expression(f"p {sign} q", lines, ("requantize",)))
 
-    return Kernel(kind, takes_anything, lower)
+    return Kernel(kind, takes_anything, lower, cost=stated_cost)
 
 
 def _times(name: str, factor: int) -> str:

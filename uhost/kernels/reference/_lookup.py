@@ -43,12 +43,14 @@ def lower_lookup(bound: BoundOperator[Any]) -> KernelCall:
             "highest": str(highest) if highest < inputs[-1] else "",
         }
         return KernelCall("reference", "clamp", values, pointers, overlaps=(by_element(bound),))
-    values = {"elements": source.elements, "first": int(inputs[0])}
+    # By its bits as an unsigned number an element is the index of its own output.
+    values = {"elements": source.elements, "signed": bool(inputs[0] < 0)}
+    table = np.roll(outputs, int(inputs[0]))
     return KernelCall(
         "reference",
         "lookup",
         values,
         (pointers[0], constant_parameter("table", output.dtype.c_type), pointers[1]),
-        constants=(Constant("table", outputs),),
+        constants=(Constant("table", table),),
         overlaps=(by_element(bound),),
     )

@@ -38,7 +38,10 @@ def blocks_work(values: Mapping[str, Any]) -> Work:
     if p > 1:
         # The last block may begin before the one before ends.
         place = 20 if values["channels_out"] % c else 6
-        block = step * depth + finish + Work(load=10 + c, store=8 + c, alu=place, branch=2)
+        around = Work(load=10 + c, store=8 + c, alu=place, branch=2)
+        if values["channels_out"] == c:
+            return (step * depth + finish + Work(load=2, alu=2, branch=1)) * columns + enter
+        block = step * depth + finish + around
         per_columns = Work(load=5, store=5, alu=12, branch=1)
         return (block * channels + per_columns) * columns + enter
     around = Work(load=3 + c // 2, store=2 + c // 2, alu=7, branch=2) if channels > 1 else Work()
@@ -76,11 +79,13 @@ def band_work(values: Mapping[str, Any], rows: Axis, columns: Axis) -> Work:
         output += Work(load=2)
     if not values["unrolled_y"]:
         turns = values["window_y"] * (1 if values["unrolled_x"] else 1 + values["window_x"])
-        output += Work(alu=3, branch=1) * turns
+        output += Work(alu=2, branch=1) * turns
     outputs: int = values["channels_out"]
-    work = output * outputs + Work(load=5, store=1, alu=5, branch=1)
-    row = work * columns.output + Work(load=8, store=8, alu=10, branch=1)
-    work = row * rows.output
+    work = output * outputs
+    if rows.output * columns.output > 1:
+        work += Work(load=5, store=1, alu=5, branch=1)
+        row = work * columns.output + Work(load=8, store=8, alu=10, branch=1)
+        work = row * rows.output
     if values["padded"]:
         work += _band_rows(values, rows)
     batches: int = values["batches"]

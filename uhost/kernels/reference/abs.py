@@ -11,6 +11,7 @@ from uhost.kernels.reference._elements import (
     quantized_result,
     scaled,
 )
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._lookup import lower_lookup
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.ops._elementwise import NoAttributes
@@ -33,4 +34,4 @@ def _lower(bound: BoundOperator[NoAttributes]) -> KernelCall:
     return lower_elements(bound, Expression(quantized_result(value, output), (), ("requantize",)))
 
 
-KERNEL = Kernel("abs", takes_anything, _lower)
+KERNEL = Kernel("abs", takes_anything, _lower, cost=stated_cost)

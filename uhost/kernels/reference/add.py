@@ -9,6 +9,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels._overlap import by_element
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._nest import (
     broadcast_strides,
     headers,
@@ -85,4 +86,6 @@ def _lower(bound: BoundOperator[AddAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel(operator="add", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(
+    operator="add", supports=takes_anything, lower=_lower, cost=stated_cost, is_fallback=True
+)

@@ -8,6 +8,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._elements import shared_bytes
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._nest import plus
 from uhost.kernels.reference._parameters import (
     input_parameter,
@@ -47,4 +48,4 @@ def _lower(bound: BoundOperator[NoAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel("add_n", takes_anything, _lower)
+KERNEL = Kernel("add_n", takes_anything, _lower, cost=stated_cost)

@@ -7,6 +7,7 @@ from typing import Any
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._copy import Piece, lower_copies
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 
 
@@ -14,4 +15,4 @@ def _lower(bound: BoundOperator[Any]) -> KernelCall:
     return lower_copies(bound, [Piece((bound.output.elements,), (1,), (1,))])
 
 
-KERNEL = Kernel(operator="assign_variable", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="assign_variable", supports=takes_anything, lower=_lower, cost=stated_cost)

@@ -8,6 +8,7 @@ from typing import Any
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._nest import (
     Loop,
     broadcast_strides,
@@ -91,4 +92,4 @@ def _inner(
     return (rows, (row, 0, columns)), (columns, (0, column, 1))
 
 
-KERNEL = Kernel(operator="batch_matmul", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="batch_matmul", supports=takes_anything, lower=_lower, cost=stated_cost)

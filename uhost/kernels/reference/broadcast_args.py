@@ -6,6 +6,7 @@ from typing import Any
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import input_parameter, output_parameter, takes_anything
 from uhost.ops.broadcast_args import BroadcastArgsAttributes
 
@@ -27,4 +28,4 @@ def _lower(bound: BoundOperator[BroadcastArgsAttributes]) -> KernelCall:
     return KernelCall("reference", "broadcast_args", values, parameters)
 
 
-KERNEL = Kernel(operator="broadcast_args", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="broadcast_args", supports=takes_anything, lower=_lower, cost=stated_cost)

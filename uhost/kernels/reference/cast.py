@@ -6,6 +6,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._elements import Expression, lower_elements
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.ops.cast import CastAttributes
 
@@ -30,4 +31,4 @@ def _converted(source: DType, target: DType) -> str:
     return f"x >= {high} ? {name}_MAX : x > {low} ? {inside} : {outside}"
 
 
-KERNEL = Kernel(operator="cast", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="cast", supports=takes_anything, lower=_lower, cost=stated_cost)

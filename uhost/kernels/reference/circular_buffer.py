@@ -5,6 +5,7 @@ from __future__ import annotations
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._copy import Piece, lower_copies
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.kernels.reference._signal import lower_signal
 from uhost.ops.circular_buffer import CircularBufferAttributes
@@ -22,4 +23,4 @@ def _lower(bound: BoundOperator[CircularBufferAttributes]) -> KernelCall:
     return lower_signal(bound, values, ("input",), outputs)
 
 
-KERNEL = Kernel(operator="circular_buffer", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="circular_buffer", supports=takes_anything, lower=_lower, cost=stated_cost)

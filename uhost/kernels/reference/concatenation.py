@@ -7,6 +7,7 @@ import math
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._copy import Piece, lower_copies
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.ops.concatenation import ConcatenationAttributes, is_rescaled
 
 
@@ -30,4 +31,6 @@ def _lower(bound: BoundOperator[ConcatenationAttributes]) -> KernelCall:
     return lower_copies(bound, pieces)
 
 
-KERNEL = Kernel(operator="concatenation", supports=_supports, lower=_lower)
+KERNEL = Kernel(
+    operator="concatenation", supports=_supports, lower=_lower, cost=stated_cost, is_fallback=True
+)

@@ -6,6 +6,7 @@ import math
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._layer import layer_call, row_overlaps, supports_layer
 from uhost.kernels.reference._window import leaves_image, window_overlaps, window_values
 from uhost.ops.conv_2d import Conv2DAttributes, groups, window_axes
@@ -29,4 +30,4 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
     return layer_call(bound, "conv_2d", activation, geometry, pads, overlaps)
 
 
-KERNEL = Kernel("conv_2d", supports_layer, _lower)
+KERNEL = Kernel("conv_2d", supports_layer, _lower, cost=stated_cost, is_fallback=True)

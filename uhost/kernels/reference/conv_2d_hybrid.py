@@ -7,6 +7,7 @@ import math
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._hybrid import hybrid_call, supports_hybrid
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._window import window_values
 from uhost.ops._weighted import hybrid_scales
 from uhost.ops.conv_2d import Conv2DAttributes, groups, window_axes
@@ -29,4 +30,4 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel("conv_2d", supports_hybrid, _lower)
+KERNEL = Kernel("conv_2d", supports_hybrid, _lower, cost=stated_cost, is_fallback=True)

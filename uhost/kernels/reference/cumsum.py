@@ -8,6 +8,7 @@ from typing import Any
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._nest import plus
 from uhost.kernels.reference._parameters import (
     input_parameter,
@@ -48,4 +49,4 @@ def _lower(bound: BoundOperator[CumsumAttributes]) -> KernelCall:
     return KernelCall("reference", "cumsum", values, parameters, includes=includes)
 
 
-KERNEL = Kernel("cumsum", takes_anything, _lower)
+KERNEL = Kernel("cumsum", takes_anything, _lower, cost=stated_cost)

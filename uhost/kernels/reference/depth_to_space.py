@@ -7,6 +7,7 @@ from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._block import reversed_piece
 from uhost.kernels.reference._copy import lower_copies
 from uhost.kernels.reference._depth import depth_piece
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.ops._depth import DepthAttributes
 
@@ -16,4 +17,4 @@ def _lower(bound: BoundOperator[DepthAttributes]) -> KernelCall:
     return lower_copies(bound, [reversed_piece(piece)])
 
 
-KERNEL = Kernel(operator="depth_to_space", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="depth_to_space", supports=takes_anything, lower=_lower, cost=stated_cost)

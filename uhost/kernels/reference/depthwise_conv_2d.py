@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._layer import layer_call, supports_layer
 from uhost.kernels.reference._window import leaves_image, window_overlaps, window_values
 from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes, window_axes
@@ -23,4 +24,4 @@ def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel("depthwise_conv_2d", supports_layer, _lower)
+KERNEL = Kernel("depthwise_conv_2d", supports_layer, _lower, cost=stated_cost, is_fallback=True)

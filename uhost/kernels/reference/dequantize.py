@@ -5,6 +5,7 @@ from __future__ import annotations
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels._overlap import by_element
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._nest import plus
 from uhost.kernels.reference._parameters import input_parameter, output_parameter, takes_anything
 from uhost.ops.dequantize import DequantizeAttributes
@@ -23,4 +24,4 @@ def _lower(bound: BoundOperator[DequantizeAttributes]) -> KernelCall:
     return KernelCall("reference", "dequantize", values, parameters, overlaps=sharing)
 
 
-KERNEL = Kernel(operator="dequantize", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="dequantize", supports=takes_anything, lower=_lower, cost=stated_cost)

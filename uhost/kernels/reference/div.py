@@ -12,6 +12,7 @@ from uhost.kernels.reference._elements import (
     lower_elements,
     quantized_result,
 )
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.numerics.fixed_point import activation_range
 from uhost.ops.div import DivAttributes, div_scaling
@@ -38,4 +39,4 @@ def _lower(bound: BoundOperator[DivAttributes]) -> KernelCall:
     return lower_elements(bound, Expression("quotient", lines, includes))
 
 
-KERNEL = Kernel("div", takes_anything, _lower)
+KERNEL = Kernel("div", takes_anything, _lower, cost=stated_cost)

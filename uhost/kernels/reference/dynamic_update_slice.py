@@ -6,6 +6,7 @@ from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels._overlap import in_place
 from uhost.kernels.reference._copy import Piece, loops_and_run
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._nest import headers, index_expression, row_major_strides
 from uhost.kernels.reference._parameters import input_parameter, output_parameter, takes_anything
 from uhost.ops.dynamic_update_slice import DynamicUpdateSliceAttributes
@@ -45,4 +46,6 @@ def _lower(bound: BoundOperator[DynamicUpdateSliceAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel(operator="dynamic_update_slice", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(
+    operator="dynamic_update_slice", supports=takes_anything, lower=_lower, cost=stated_cost
+)

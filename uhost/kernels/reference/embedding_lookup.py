@@ -7,6 +7,7 @@ import math
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._gather import Rows, lower_rows
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.ops.embedding_lookup import EmbeddingLookupAttributes, is_hybrid
 
@@ -17,4 +18,6 @@ def _lower(bound: BoundOperator[EmbeddingLookupAttributes]) -> KernelCall:
     return lower_rows(bound, rows, 1, 0, table.scale if is_hybrid(bound) else None)
 
 
-KERNEL = Kernel(operator="embedding_lookup", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(
+    operator="embedding_lookup", supports=takes_anything, lower=_lower, cost=stated_cost
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import (
     input_parameter,
     output_parameter,
@@ -23,4 +24,4 @@ def _lower(bound: BoundOperator[FillAttributes]) -> KernelCall:
     return KernelCall("reference", "fill", values, parameters)
 
 
-KERNEL = Kernel("fill", takes_anything, _lower)
+KERNEL = Kernel("fill", takes_anything, _lower, cost=stated_cost)

@@ -6,6 +6,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._elements import Expression, lower_elements
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.ops._elementwise import NoAttributes
 
@@ -24,4 +25,4 @@ def _lower(bound: BoundOperator[NoAttributes]) -> KernelCall:
     return lower_elements(bound, Expression(result, lines, ("divide_int32",)))
 
 
-KERNEL = Kernel("floor_div", takes_anything, _lower)
+KERNEL = Kernel("floor_div", takes_anything, _lower, cost=stated_cost)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._layer import layer_call, row_overlaps, supports_layer
 from uhost.ops.fully_connected import FullyConnectedAttributes
 
@@ -22,4 +23,4 @@ def _lower(bound: BoundOperator[FullyConnectedAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel("fully_connected", supports_layer, _lower)
+KERNEL = Kernel("fully_connected", supports_layer, _lower, cost=stated_cost, is_fallback=True)

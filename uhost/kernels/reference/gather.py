@@ -10,6 +10,7 @@ from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._copy import Piece, lower_copies
 from uhost.kernels.reference._gather import Rows, lower_rows
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.ops.gather import GatherAttributes
 
@@ -40,4 +41,4 @@ def _lower(bound: BoundOperator[GatherAttributes]) -> KernelCall:
     return lower_rows(bound, rows, 0, 1)
 
 
-KERNEL = Kernel(operator="gather", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="gather", supports=takes_anything, lower=_lower, cost=stated_cost)

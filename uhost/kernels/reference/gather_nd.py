@@ -6,6 +6,7 @@ import math
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._nest import row_major_strides
 from uhost.kernels.reference._parameters import input_parameter, output_parameter, takes_anything
 from uhost.ops.gather_nd import GatherNdAttributes
@@ -36,4 +37,4 @@ def _lower(bound: BoundOperator[GatherNdAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel(operator="gather_nd", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="gather_nd", supports=takes_anything, lower=_lower, cost=stated_cost)

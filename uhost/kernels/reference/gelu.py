@@ -6,6 +6,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._elements import Expression, lower_elements
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._lookup import lower_lookup
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.ops.gelu import GeluAttributes
@@ -22,4 +23,4 @@ def _lower(bound: BoundOperator[GeluAttributes]) -> KernelCall:
     return lower_elements(bound, Expression(result, (), ("float_exp", "float_gaussian")))
 
 
-KERNEL = Kernel("gelu", takes_anything, _lower)
+KERNEL = Kernel("gelu", takes_anything, _lower, cost=stated_cost)

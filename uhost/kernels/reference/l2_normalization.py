@@ -7,6 +7,7 @@ from typing import Any
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._nest import plus
 from uhost.kernels.reference._parameters import (
     input_parameter,
@@ -36,4 +37,4 @@ def _lower(bound: BoundOperator[L2NormalizationAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel("l2_normalization", takes_anything, _lower)
+KERNEL = Kernel("l2_normalization", takes_anything, _lower, cost=stated_cost)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.kernels.reference._pool import pool_call
 from uhost.ops._pooling import PoolAttributes
@@ -15,4 +16,4 @@ def _lower(bound: BoundOperator[PoolAttributes]) -> KernelCall:
     return replace(pool_call(bound, "l2_pool_2d"), includes=("float_sqrt",))
 
 
-KERNEL = Kernel("l2_pool_2d", takes_anything, _lower)
+KERNEL = Kernel("l2_pool_2d", takes_anything, _lower, cost=stated_cost)

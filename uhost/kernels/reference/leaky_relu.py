@@ -10,6 +10,7 @@ from uhost.kernels.reference._elements import (
     lower_elements,
     quantized_result,
 )
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._lookup import lower_lookup
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.ops.leaky_relu import LeakyReluAttributes, leaky_scaling
@@ -32,4 +33,4 @@ def _lower(bound: BoundOperator[LeakyReluAttributes]) -> KernelCall:
     return lower_elements(bound, Expression(result, lines, ("requantize",)))
 
 
-KERNEL = Kernel("leaky_relu", takes_anything, _lower)
+KERNEL = Kernel("leaky_relu", takes_anything, _lower, cost=stated_cost)

@@ -7,6 +7,7 @@ from typing import Any
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import (
     constant_parameter,
     input_parameter,
@@ -43,4 +44,4 @@ def _lower(bound: BoundOperator[NoAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel("log_softmax", takes_anything, _lower)
+KERNEL = Kernel("log_softmax", takes_anything, _lower, cost=stated_cost)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from uhost.kernels._kernel import Kernel
 from uhost.kernels.reference._elements import Expression, lower_elements
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 
 KERNEL = Kernel(
     operator="logical_not",
     supports=takes_anything,
     lower=lambda bound: lower_elements(bound, Expression("!x")),
+    cost=stated_cost,
 )

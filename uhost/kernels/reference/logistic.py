@@ -5,6 +5,7 @@ from __future__ import annotations
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._lookup import lower_lookup
 from uhost.kernels.reference._parameters import (
     constant_parameter,
@@ -37,4 +38,4 @@ def _lower(bound: BoundOperator[LogisticAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel(operator="logistic", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="logistic", supports=takes_anything, lower=_lower, cost=stated_cost)

@@ -7,6 +7,7 @@ from typing import Any
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._nest import (
     headers,
     index_expression,
@@ -51,4 +52,4 @@ def _lower(bound: BoundOperator[MeanAttributes]) -> KernelCall:
     return KernelCall("reference", "mean_quantized", values, parameters, includes=("requantize",))
 
 
-KERNEL = Kernel(operator="mean", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="mean", supports=takes_anything, lower=_lower, cost=stated_cost)

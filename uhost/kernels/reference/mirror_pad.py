@@ -9,6 +9,7 @@ from __future__ import annotations
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._copy import OUTPUT, Piece, lower_copies
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._nest import row_major_strides
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.ops.mirror_pad import MirrorPadAttributes
@@ -48,4 +49,4 @@ def _lower(bound: BoundOperator[MirrorPadAttributes]) -> KernelCall:
     return lower_copies(bound, pieces)
 
 
-KERNEL = Kernel(operator="mirror_pad", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="mirror_pad", supports=takes_anything, lower=_lower, cost=stated_cost)

@@ -9,6 +9,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._elements import Expression, activated, lower_elements, shared_bytes
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._nest import (
     broadcast_strides,
     headers,
@@ -74,4 +75,6 @@ def _lower(bound: BoundOperator[MulAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel(operator="mul", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(
+    operator="mul", supports=takes_anything, lower=_lower, cost=stated_cost, is_fallback=True
+)

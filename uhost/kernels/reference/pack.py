@@ -7,6 +7,7 @@ import math
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._copy import Piece, lower_copies
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.ops.pack import PackAttributes
 
@@ -21,4 +22,4 @@ def _lower(bound: BoundOperator[PackAttributes]) -> KernelCall:
     return lower_copies(bound, pieces)
 
 
-KERNEL = Kernel(operator="pack", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="pack", supports=takes_anything, lower=_lower, cost=stated_cost)

@@ -12,6 +12,7 @@ from uhost.kernels.reference._elements import (
     quantized_result,
     scaled,
 )
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.ops.prelu import PreluAttributes, prelu_scaling
 
@@ -32,4 +33,4 @@ def _lower(bound: BoundOperator[PreluAttributes]) -> KernelCall:
     return lower_elements(bound, Expression(result, lines, ("requantize",)))
 
 
-KERNEL = Kernel("prelu", takes_anything, _lower)
+KERNEL = Kernel("prelu", takes_anything, _lower, cost=stated_cost)

@@ -8,6 +8,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels._overlap import by_element
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._lookup import lower_lookup, response
 from uhost.kernels.reference._nest import plus
 from uhost.kernels.reference._parameters import input_parameter, output_parameter, takes_anything
@@ -64,4 +65,6 @@ def _flips_sign(bound: BoundOperator[QuantizeAttributes]) -> bool:
     return bool(np.array_equal(inputs.astype(np.uint8) ^ 0x80, outputs.astype(np.uint8)))
 
 
-KERNEL = Kernel(operator="quantize", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(
+    operator="quantize", supports=takes_anything, lower=_lower, cost=stated_cost, is_fallback=True
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.kernels.reference._reduce import Fold, lower_fold
 from uhost.ops._reduce import ReduceAttributes
@@ -14,4 +15,4 @@ def _lower(bound: BoundOperator[ReduceAttributes]) -> KernelCall:
     return lower_fold(bound, bound.attributes.axes, fold)
 
 
-KERNEL = Kernel("reduce_any", takes_anything, _lower)
+KERNEL = Kernel("reduce_any", takes_anything, _lower, cost=stated_cost)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from uhost.kernels._kernel import Kernel
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.kernels.reference._rectify import lower_rectifier
 from uhost.ops._op import Activation
@@ -11,4 +12,6 @@ KERNEL = Kernel(
     operator="relu_n1_to_1",
     supports=takes_anything,
     lower=lambda bound: lower_rectifier(bound, Activation.RELU_N1_TO_1),
+    cost=stated_cost,
+    is_fallback=True,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall, Parameter
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.ops.reshape import ReshapeAttributes
 
 
@@ -20,4 +21,4 @@ def _lower(bound: BoundOperator[ReshapeAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel(operator="reshape", supports=lambda bound: "", lower=_lower)
+KERNEL = Kernel(operator="reshape", supports=lambda bound: "", lower=_lower, cost=stated_cost)

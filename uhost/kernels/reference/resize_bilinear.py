@@ -7,6 +7,7 @@ import numpy as np
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import (
     constant_parameter,
     input_parameter,
@@ -65,4 +66,4 @@ def _lower(bound: BoundOperator[ResizeAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel(operator="resize_bilinear", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="resize_bilinear", supports=takes_anything, lower=_lower, cost=stated_cost)

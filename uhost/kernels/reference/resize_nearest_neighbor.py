@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, Kernel, KernelCall
 from uhost.kernels.reference._copy import Piece, lower_copies
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._nest import row_major_strides
 from uhost.kernels.reference._parameters import (
     constant_parameter,
@@ -77,4 +78,6 @@ def _even(places: NDArray[np.int64]) -> tuple[Sequence[int], int, int] | None:
     return (len(distinct), repeats), int(places[0]), gaps.pop() if gaps else 0
 
 
-KERNEL = Kernel(operator="resize_nearest_neighbor", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(
+    operator="resize_nearest_neighbor", supports=takes_anything, lower=_lower, cost=stated_cost
+)

@@ -7,6 +7,7 @@ import math
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._nest import row_major_strides
 from uhost.kernels.reference._parameters import input_parameter, output_parameter, takes_anything
 from uhost.ops.scatter_nd import ScatterNdAttributes
@@ -39,4 +40,4 @@ def _unsigned(dtype: DType) -> str:
     return f"uint{8 * dtype.size_bytes}_t"
 
 
-KERNEL = Kernel(operator="scatter_nd", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="scatter_nd", supports=takes_anything, lower=_lower, cost=stated_cost)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._elements import Expression, lower_elements
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.ops._elementwise import NoAttributes
 from uhost.ops.select import condition_shape
@@ -15,4 +16,4 @@ def _lower(bound: BoundOperator[NoAttributes]) -> KernelCall:
     return lower_elements(bound, Expression("a ? b : c"), shapes)
 
 
-KERNEL = Kernel("select", takes_anything, _lower)
+KERNEL = Kernel("select", takes_anything, _lower, cost=stated_cost)

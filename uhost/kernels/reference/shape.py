@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import output_parameter, takes_anything
 from uhost.ops.shape import ShapeAttributes
 
@@ -13,4 +14,4 @@ def _lower(bound: BoundOperator[ShapeAttributes]) -> KernelCall:
     return KernelCall("reference", "shape", values, (output_parameter(bound.output),))
 
 
-KERNEL = Kernel(operator="shape", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="shape", supports=takes_anything, lower=_lower, cost=stated_cost)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.kernels.reference._signal import lower_signal
 from uhost.ops.signal_energy import SignalEnergyAttributes
@@ -18,4 +19,4 @@ def _lower(bound: BoundOperator[SignalEnergyAttributes]) -> KernelCall:
     return lower_signal(bound, values, ("spectrum",), ("energy",))
 
 
-KERNEL = Kernel(operator="signal_energy", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="signal_energy", supports=takes_anything, lower=_lower, cost=stated_cost)

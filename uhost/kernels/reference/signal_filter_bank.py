@@ -6,6 +6,7 @@ import numpy as np
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.kernels.reference._signal import lower_signal
 from uhost.ops.signal_filter_bank import SignalFilterBankAttributes, bands
@@ -18,4 +19,6 @@ def _lower(bound: BoundOperator[SignalFilterBankAttributes]) -> KernelCall:
     return lower_signal(bound, values, inputs, ("output",), constants=[table])
 
 
-KERNEL = Kernel(operator="signal_filter_bank", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(
+    operator="signal_filter_bank", supports=takes_anything, lower=_lower, cost=stated_cost
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.kernels.reference._signal import lower_signal
 from uhost.ops.signal_filter_bank_log import (
@@ -26,4 +27,6 @@ def _lower(bound: BoundOperator[SignalFilterBankLogAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel(operator="signal_filter_bank_log", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(
+    operator="signal_filter_bank_log", supports=takes_anything, lower=_lower, cost=stated_cost
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.kernels.reference._signal import lower_signal
 from uhost.ops.signal_filter_bank_square_root import SignalFilterBankSquareRootAttributes
@@ -15,4 +16,9 @@ def _lower(bound: BoundOperator[SignalFilterBankSquareRootAttributes]) -> Kernel
     return lower_signal(bound, values, inputs, ("output",), includes=("square_root",))
 
 
-KERNEL = Kernel(operator="signal_filter_bank_square_root", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(
+    operator="signal_filter_bank_square_root",
+    supports=takes_anything,
+    lower=_lower,
+    cost=stated_cost,
+)

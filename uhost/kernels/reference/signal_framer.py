@@ -6,6 +6,7 @@ from typing import Any
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.kernels.reference._signal import lower_signal
 from uhost.ops._signal import rows_of
@@ -27,4 +28,4 @@ def _lower(bound: BoundOperator[SignalFramerAttributes]) -> KernelCall:
     return lower_signal(bound, values, ("input",), ("output", "valid", *states))
 
 
-KERNEL = Kernel(operator="signal_framer", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="signal_framer", supports=takes_anything, lower=_lower, cost=stated_cost)

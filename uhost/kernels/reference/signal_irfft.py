@@ -5,6 +5,7 @@ from __future__ import annotations
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._fourier import lower_transform
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.ops.signal_irfft import SignalIrfftAttributes
 
@@ -13,4 +14,4 @@ def _lower(bound: BoundOperator[SignalIrfftAttributes]) -> KernelCall:
     return lower_transform(bound, inverse=True)
 
 
-KERNEL = Kernel(operator="signal_irfft", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="signal_irfft", supports=takes_anything, lower=_lower, cost=stated_cost)

@@ -8,6 +8,7 @@ from typing import Any
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.kernels.reference._signal import lower_signal
 from uhost.ops.signal_overlap_add import SignalOverlapAddAttributes
@@ -28,4 +29,6 @@ def _lower(bound: BoundOperator[SignalOverlapAddAttributes]) -> KernelCall:
     return lower_signal(bound, values, ("input",), ("output", *states))
 
 
-KERNEL = Kernel(operator="signal_overlap_add", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(
+    operator="signal_overlap_add", supports=takes_anything, lower=_lower, cost=stated_cost
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.kernels.reference._signal import lower_signal
 from uhost.ops.signal_pcan import SignalPcanAttributes
@@ -15,4 +16,4 @@ def _lower(bound: BoundOperator[SignalPcanAttributes]) -> KernelCall:
     return lower_signal(bound, values, inputs, ("output",), includes=("bit_length", "pcan_gain"))
 
 
-KERNEL = Kernel(operator="signal_pcan", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="signal_pcan", supports=takes_anything, lower=_lower, cost=stated_cost)

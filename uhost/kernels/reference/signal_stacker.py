@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.kernels.reference._signal import lower_signal
 from uhost.ops.signal_stacker import SignalStackerAttributes
@@ -22,4 +23,4 @@ def _lower(bound: BoundOperator[SignalStackerAttributes]) -> KernelCall:
     return lower_signal(bound, values, ("frame",), ("stack", "valid", *history, "wait"))
 
 
-KERNEL = Kernel(operator="signal_stacker", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="signal_stacker", supports=takes_anything, lower=_lower, cost=stated_cost)

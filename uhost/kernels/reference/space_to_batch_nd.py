@@ -6,6 +6,7 @@ from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._block import block_pieces
 from uhost.kernels.reference._copy import lower_copies
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.ops._block import BlockAttributes
 from uhost.ops.space_to_batch_nd import padding_value
@@ -18,4 +19,6 @@ def _lower(bound: BoundOperator[BlockAttributes]) -> KernelCall:
     return lower_copies(bound, pieces, fill=padding_value(output) if is_padded else None)
 
 
-KERNEL = Kernel(operator="space_to_batch_nd", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(
+    operator="space_to_batch_nd", supports=takes_anything, lower=_lower, cost=stated_cost
+)

@@ -6,6 +6,7 @@ from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._copy import lower_copies
 from uhost.kernels.reference._depth import depth_piece
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.ops._depth import DepthAttributes
 
@@ -14,4 +15,4 @@ def _lower(bound: BoundOperator[DepthAttributes]) -> KernelCall:
     return lower_copies(bound, [depth_piece(bound.input(0).shape, bound.attributes.block)])
 
 
-KERNEL = Kernel(operator="space_to_depth", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="space_to_depth", supports=takes_anything, lower=_lower, cost=stated_cost)

@@ -11,6 +11,7 @@ from uhost.kernels.reference._elements import (
     quantized_result,
     scaled,
 )
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.kernels.reference._scaled import common_scale_lines
 from uhost.ops._elementwise import NoAttributes
@@ -34,4 +35,4 @@ def _lower(bound: BoundOperator[NoAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel("squared_difference", takes_anything, _lower)
+KERNEL = Kernel("squared_difference", takes_anything, _lower, cost=stated_cost)

@@ -12,6 +12,7 @@ from uhost.kernels.reference._elements import (
     quantized_result,
     scaled,
 )
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.kernels.reference._scaled import common_scale_lines
 from uhost.numerics.fixed_point import activation_range
@@ -39,4 +40,4 @@ def _lower(bound: BoundOperator[SubAttributes]) -> KernelCall:
     return lower_elements(bound, Expression("difference", lines))
 
 
-KERNEL = Kernel("sub", takes_anything, _lower)
+KERNEL = Kernel("sub", takes_anything, _lower, cost=stated_cost)

@@ -6,6 +6,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._elements import quantized_result, scaled
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._nest import plus
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.kernels.reference._reduce import Fold, lower_fold
@@ -30,4 +31,4 @@ def _lower(bound: BoundOperator[ReduceAttributes]) -> KernelCall:
     return lower_fold(bound, axes, fold)
 
 
-KERNEL = Kernel("sum", takes_anything, _lower)
+KERNEL = Kernel("sum", takes_anything, _lower, cost=stated_cost)

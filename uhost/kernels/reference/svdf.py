@@ -14,6 +14,7 @@ import numpy as np
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import (
     constant_parameter,
     input_parameter,
@@ -94,4 +95,4 @@ def _lower(bound: BoundOperator[SvdfAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel(operator="svdf", supports=_supports, lower=_lower)
+KERNEL = Kernel(operator="svdf", supports=_supports, lower=_lower, cost=stated_cost)

@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 
 from uhost.ir.graph import BoundOperator
+from uhost.kernels._cost import Cost
 from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
+from uhost.kernels.reference._hybrid import quantizing
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import constant_parameter, input_parameter
 from uhost.ops.svdf import BIAS, FEATURES, STATE, TIMES, SvdfAttributes, is_hybrid
+from uhost.targets._work import Work
 
 
 def _supports(bound: BoundOperator[SvdfAttributes]) -> str:
@@ -55,4 +59,13 @@ def _lower(bound: BoundOperator[SvdfAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel(operator="svdf", supports=_supports, lower=_lower)
+def _cost(bound: BoundOperator[SvdfAttributes], call: KernelCall) -> Cost:
+    """Returns an int8 SVDF's cost and the quantisation of every input, which its value decides."""
+    values = call.values
+    sample = quantizing(values["inputs"], symmetric=values["symmetric"])
+    floats = Work(float_alu=3, float_multiply=2) * (values["filters"] * values["memory"])
+    work = stated_cost(bound, call).work + (sample + floats) * values["batches"]
+    return Cost(work, 520)
+
+
+KERNEL = Kernel(operator="svdf", supports=_supports, lower=_lower, cost=_cost)

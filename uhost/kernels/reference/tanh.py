@@ -6,6 +6,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, Kernel, KernelCall
 from uhost.kernels.reference._elements import Expression, lower_elements
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._lookup import lower_lookup
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.numerics.logistic import logistic_table
@@ -29,4 +30,4 @@ def _lower(bound: BoundOperator[NoAttributes]) -> KernelCall:
     return lower_elements(bound, Expression(result, (), ("tanh",), (table,)))
 
 
-KERNEL = Kernel("tanh", takes_anything, _lower)
+KERNEL = Kernel("tanh", takes_anything, _lower, cost=stated_cost)

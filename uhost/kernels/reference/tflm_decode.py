@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import constant_parameter, takes_anything
 from uhost.ops._op import OPERATORS
 from uhost.ops.tflm_decode import DecodeAttributes
@@ -34,4 +35,4 @@ def _lower(bound: BoundOperator[DecodeAttributes]) -> KernelCall:
     )
 
 
-KERNEL = Kernel(operator="tflm_decode", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="tflm_decode", supports=takes_anything, lower=_lower, cost=stated_cost)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._copy import Piece, lower_copies
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._nest import row_major_strides
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.ops.tile import TileAttributes, padded_shape
@@ -24,4 +25,4 @@ def _lower(bound: BoundOperator[TileAttributes]) -> KernelCall:
     return lower_copies(bound, [piece])
 
 
-KERNEL = Kernel(operator="tile", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="tile", supports=takes_anything, lower=_lower, cost=stated_cost)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.reference._copy import Piece, lower_copies
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._nest import row_major_strides
 from uhost.kernels.reference._parameters import takes_anything
 from uhost.ops.transpose import TransposeAttributes
@@ -20,4 +21,4 @@ def _lower(bound: BoundOperator[TransposeAttributes]) -> KernelCall:
     return lower_copies(bound, [piece])
 
 
-KERNEL = Kernel(operator="transpose", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(operator="transpose", supports=takes_anything, lower=_lower, cost=stated_cost)

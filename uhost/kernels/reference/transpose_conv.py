@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._layer import layer_call, supports_layer
 from uhost.ops.transpose_conv import TransposeConvAttributes, window_axes
 
@@ -30,4 +31,4 @@ def _lower(bound: BoundOperator[TransposeConvAttributes]) -> KernelCall:
     return layer_call(bound, "transpose_conv", bound.attributes.activation, geometry, pads=True)
 
 
-KERNEL = Kernel("transpose_conv", supports_layer, _lower)
+KERNEL = Kernel("transpose_conv", supports_layer, _lower, cost=stated_cost, is_fallback=True)

@@ -15,6 +15,7 @@ from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.ir.tensor import Array, Tensor
 from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import (
     constant_parameter,
     input_parameter,
@@ -260,4 +261,6 @@ def _lower_float(lstm: Lstm) -> KernelCall:
     return _call(lstm, "lstm_float32", values, constants, "float", size_bytes, tuple(includes))
 
 
-KERNEL = Kernel(operator="unidirectional_sequence_lstm", supports=takes_anything, lower=_lower)
+KERNEL = Kernel(
+    operator="unidirectional_sequence_lstm", supports=takes_anything, lower=_lower, cost=stated_cost
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Kernel, KernelCall
+from uhost.kernels.reference._kinds import stated_cost
 from uhost.kernels.reference._parameters import output_parameter, takes_anything
 from uhost.ops._elementwise import NoAttributes
 from uhost.ops.zeros_like import zero_of
@@ -19,4 +20,4 @@ def _lower(bound: BoundOperator[NoAttributes]) -> KernelCall:
     return KernelCall("reference", "fill", values, (output_parameter(output),))
 
 
-KERNEL = Kernel("zeros_like", takes_anything, _lower)
+KERNEL = Kernel("zeros_like", takes_anything, _lower, cost=stated_cost)
