@@ -24,16 +24,23 @@ MOST_SLOWDOWN = 1.2
 MOST_STRIP_SLOWDOWN = 2.0
 """How many times the fastest one's cycles a kernel may take that makes rows of a stream."""
 
-MOST_STREAM_SLOWDOWN = 1.28
+MOST_STREAM_SLOWDOWN = 1.24
 """How many times the cycles of the fastest kernels a model may take that runs row by row.
 
-More only where a limit of RAM is not met otherwise.
+More only where a limit of RAM is not met otherwise. The instructions stay below 1.3 times theirs.
 """
 
 _MOST_STREAMS = 3
-_RESOLUTION = 512
+"""Chains of a module, at most."""
+
 _CHAINS_TRIED = 8
+"""Chains that are lowered for each of them."""
+
 _CYCLES_FOR_RAM = 8
+"""Percent of the cycles that a percent of the arena is worth."""
+
+_RESOLUTION = 512
+"""One part in so many of the arena is not looked for any more."""
 
 FIRMWARE_FLASH_BYTES = 7 * 1024
 """What the firmware around the models takes of flash, rounded up."""

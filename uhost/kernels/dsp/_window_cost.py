@@ -117,7 +117,7 @@ def _gather_bytes(rows: int, run: int) -> int:
     return 14 + 26 * rows * words + 8 * left + 12 * ((left + 1) // 2) + 6 * (rows - 1)
 
 
-def filling(call: KernelCall, y: int, x: int) -> Work:
+def _filling(call: KernelCall, y: int, x: int) -> Work:
     """Returns the work of `uhost_dsp_fill_patch` for a window that is not all on the image."""
     (height, width), depth = call.values["size"], call.values["depth"]
     rows, columns = call.values["window"]
@@ -151,7 +151,7 @@ def gathered_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
             if y >= 0 and y + rows <= height and x >= 0 and x + columns <= width:
                 work += Work(alu=9, store=2, branch=2, untaken=1)
             else:
-                work += filling(call, y, x) + CALL + Work(alu=4, store=2, branch=2)
+                work += _filling(call, y, x) + CALL + Work(alu=4, store=2, branch=2)
     else:
         work += Work(alu=4, store=1, branch=1) * pixels
     gather = gathering(rows, run) + CALL

@@ -18,9 +18,12 @@ from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
 from uhost.kernels._overlap import over_windows
 from uhost.kernels.dsp._channels import Channels, clamp_range, fold, why_not_int8
 from uhost.kernels.dsp._product_cost import CALL
-from uhost.kernels.dsp._window_cost import FILL_PATCH_BYTES, filling, places
+from uhost.kernels.dsp._window_cost import places
 from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes, window_axes
 from uhost.targets._work import Work
+
+_BORDER_BYTES = 130
+"""Code of `uhost_dsp_copy_border`."""
 
 _MOST_TAPS = 25
 """Taps of a window, which are written out one by one."""
@@ -41,6 +44,8 @@ def _supports(bound: Bound) -> str:
         return "a dilated window"
     if not 1 < rows.window * columns.window <= _MOST_TAPS:
         return f"a window of one tap or more than {_MOST_TAPS}"
+    if rows.window > rows.size or columns.window > columns.size:
+        return "a window larger than the image"
     if clamp_range(bound) != (-128, 127):
         return "outputs that are clamped within int8"
     return fold(bound).why_inexact()
@@ -85,7 +90,7 @@ def _lower(bound: Bound) -> KernelCall:
         "before": (rows.before, columns.before),
         "outputs": (rows.output, columns.output),
         "padded": padded,
-        "zero_point": x.zero_point,
+        "padding_word": f"0x{(x.zero_point & 0xFF) * 0x01010101:08x}u",
     }
     return KernelCall(
         "dsp",
@@ -94,7 +99,7 @@ def _lower(bound: Bound) -> KernelCall:
         tuple(parameters),
         constants=(Constant("records", _records(fold(bound))),),
         scratch_bytes=patch_bytes,
-        includes=("dsp", "dsp_patch") if padded else ("dsp",),
+        includes=("dsp", "dsp_border") if padded else ("dsp",),
         overlaps=(over_windows(rows, columns, channels, channels, reads_first=False),),
     )
 
@@ -109,12 +114,15 @@ def _cost(bound: Bound, call: KernelCall) -> Cost:
     work = pixels * groups * group + rows.output * Work(alu=12, load=3, branch=2)
     shared = {}
     if call.scratch_bytes:
-        shared["dsp_patch"] = FILL_PATCH_BYTES
+        shared["dsp_border"] = _BORDER_BYTES
+        tap = Work(alu=16, load=4, branch=4) + (channels // 4) * Work(
+            alu=5, load=2, store=1, branch=1
+        )
         for y, x in places(call):
             inside = 0 <= y <= rows.size - rows.window and 0 <= x <= columns.size - columns.window
-            work += Work(alu=14, load=4, store=2, branch=3, untaken=2)
+            work += Work(alu=12, load=3, store=1, branch=2, untaken=4)
             if not inside:
-                work += filling(call, y, x) + CALL
+                work += taps * tap + Work(alu=20, load_many=1, store_many=1, words=18) + CALL
     return Cost(work, 190 + 60 * pairs + 80 * bool(shared), shared)
 
 
