@@ -148,6 +148,9 @@ def random_layer(stem: str, rng: np.random.Generator, number: int) -> Layer:
         window, strides, inputs = (3, 3), (size(1, 2), size(1, 3)), size(4, 11)
         longest = 60 if rng.random() < 0.2 else 13
         x = (1, size(1, longest), size(1, longest), inputs)
+    if stem == "depthwise_conv_2d_direct":
+        window, inputs, activation = (size(1, 5), size(1, 5)), 4 * size(1, 5), Activation.NONE
+        x = (*x[:3], inputs)
     lines = DepthwiseConv2DAttributes(strides, dilation, Padding2D(*pads), activation, unsigned)
     return layer("depthwise_conv_2d", lines, x, (1, *window, inputs * multiplier), style, name)
 

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from uhost import __version__
 from uhost.codegen.artifact import Artifact
-from uhost.codegen.choose import lower_module
 from uhost.codegen.emit import emit, model_table
 from uhost.codegen.firmware import firmware_files
+from uhost.codegen.lower import lower_module
 from uhost.codegen.lowered import Lowered, arena_bytes, constant_bytes
 from uhost.codegen.names import identifier
 from uhost.codegen.placement import params_source, place_params

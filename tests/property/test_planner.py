@@ -161,7 +161,7 @@ def test_outputs_and_kept_inputs_share_nothing_though_they_are_read_last() -> No
     shape = (16,)
     tensors = {n: Tensor(n, shape, DType.INT8) for n in ("x", "y", "z")}
     operators = (element_wise("a", "x", "y"), element_wise("b", "y", "z"))
-    anywhere = {name: [(0, None, None)] for name in ("a", "b")}
+    anywhere = {name: [(0, None, None, False)] for name in ("a", "b")}
     chain = Graph("chain", tensors, operators, ("x",), ("z",))
 
     def plan(graph: Graph, *, keep: bool) -> MemoryPlan:

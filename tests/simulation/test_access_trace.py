@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 
 from uhost import driver, resources
+from uhost.codegen.lowered import Lowered
+from uhost.config.board import load_board
+from uhost.config.compilation import CompilationConfig
 from uhost.errors import VerifyError
+from uhost.planner import plan_memory, view_operators
 from uhost.planner.plan import Block, MemoryPlan, Overlap
 from uhost.planner.replay import Accesses, check_replay
 
@@ -36,6 +40,72 @@ def check(model: Path, board: str, monkeypatch: pytest.MonkeyPatch) -> MemoryPla
     check_replay(recorded, shared.plan, graph.inputs, steps)
     assert shared.plan.overlaps
     return shared.plan
+
+
+def check_as_chosen(
+    model: Path, config: CompilationConfig, monkeypatch: pytest.MonkeyPatch
+) -> Lowered:
+    """Does the same with the very kernels of the plan that shares; returns model and plan.
+
+    `check` lets them be chosen again where nothing is shared, which `ram` must not.
+    """
+    sources = driver.load(model)
+    board = load_board("stm32f746")
+    [shared] = driver.lower_models([source.graph for source in sources], config)
+    apart = plan_memory(
+        shared.graph,
+        view_operators(shared.graph),
+        {name: one.call.scratch_bytes for name, one in shared.selections.items()},
+        config.usable_workspace_pools()[0],
+        config.executor.alignment_bytes,
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(driver, "lower_models", lambda *_: [replace(shared, plan=apart)])
+        compiled = driver.compile_models(sources, board, config=config)
+    random = np.random.default_rng(_SEED)
+    feeds = [
+        random.integers(-128, 128, shared.graph.tensors[name].shape).astype(
+            shared.graph.tensors[name].dtype.numpy
+        )
+        for name in shared.graph.inputs
+    ]
+    recorded, steps = access_trace.record(driver.link(compiled, "arm_gcc"), feeds)
+    check_replay(recorded, shared.plan, shared.graph.inputs, steps)
+    return shared
+
+
+def smallest(limit_bytes: int | None = None) -> CompilationConfig:
+    board = load_board("stm32f746")
+    return replace(driver.configure(board), optimize="ram", ram_limit_bytes=limit_bytes)
+
+
+@pytest.mark.needs("arm_gcc")
+def test_rings_and_results_of_a_chain_overwrite_no_row_early(
+    shared_models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = check_as_chosen(shared_models / "mlperf_ic_int8.tflite", smallest(30_000), monkeypatch)
+    [stream] = [one for one in made.graph.operators if one.kind == "row_stream"]
+    written = [o.written for o in made.plan.overlaps if o.read in stream.inputs]
+    assert f"{stream.name}:scratch" in written
+    assert made.plan.arena_bytes <= 30_000
+
+
+@pytest.mark.full
+@pytest.mark.needs("arm_gcc")
+@pytest.mark.parametrize(
+    ("name", "limit_bytes"),
+    [
+        ("mlperf_vww_int8", None),
+        ("mlperf_ic_int8", 22_000),
+        ("mcunet_vww", None),
+        ("tinymaix_mbnet96_int8", None),
+    ],
+)
+def test_chains_of_many_models_overwrite_no_row_early(
+    name: str, limit_bytes: int | None, shared_models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = check_as_chosen(shared_models / f"{name}.tflite", smallest(limit_bytes), monkeypatch)
+    assert any(one.kind == "row_stream" for one in made.graph.operators)
 
 
 @pytest.mark.needs("arm_gcc")

@@ -18,6 +18,7 @@ STEMS = [stem for stem in library("dsp").names() if library("dsp")[stem].cost is
 
 
 IN_C = {
+    "depthwise_conv_2d_direct",
     *("conv_2d", "conv_2d_gathered", "conv_2d_gathered_framed", "conv_2d_winograd"),
     "depthwise_conv_2d",
     *("depthwise_conv_2d_3x3", "depthwise_conv_2d_int16", "depthwise_conv_2d_one_input"),

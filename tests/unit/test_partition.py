@@ -95,7 +95,7 @@ def net(name: str = "net") -> Graph:
     return graph
 
 
-def no_routine(graph: Graph, role: str) -> Routine:
+def no_routine(graph: Graph, role: str, keep_inputs: bool) -> Routine:
     raise AssertionError(f"nothing runs '{graph.name}' as its {role}")
 
 

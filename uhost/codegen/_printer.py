@@ -269,4 +269,12 @@ def _wrap(text: str, width: int = _WIDEST) -> str:
     if len(text) <= width:
         return text
     head, _, rest = text.partition("(")
-    return f"{head}(\n    " + rest.replace(", ", ",\n    ")
+    parts, depth = [""], 0
+    for part in rest.split(", "):
+        parts[-1] += part
+        depth += part.count("(") - part.count(")")
+        if depth > 0:  # within a call among the arguments
+            parts[-1] += ", "
+        else:
+            parts.append("")
+    return f"{head}(\n    " + ",\n    ".join(parts[:-1] if not parts[-1] else parts)

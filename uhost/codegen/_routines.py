@@ -36,7 +36,8 @@ class _RoutineUnderWay:
             features.update(library(selection.library)[selection.name].features)
             features.update(feature for one in call.routines for feature in one.features)
             arguments = tuple(self._argument(bound, call, p) for p in call.parameters)
-            calls.append(NestedCall(call, arguments, f"{bound.kind.upper()} ({bound.name})"))
+            note = f"{bound.kind.upper()} ({bound.name})"
+            calls.append(NestedCall(call, arguments, note, selection.variant.cost))
         places = {
             name: self._place(graph.tensors[name])
             for name in (*graph.inputs, *graph.outputs, *graph.states)
@@ -79,7 +80,8 @@ class _RoutineUnderWay:
     def _constant(self, name: str, ctype: str, constant: Constant) -> str:
         """Returns the parameter that the calling function gets for a constant."""
         taken = {parameter.name for parameter in self._parameters}
-        base = unique = identifier(f"{self._role}_{name}")
+        known = name.startswith(f"{self._role}_")  # the graph of an operator of that name
+        base = unique = identifier(name if known else f"{self._role}_{name}")
         while unique in taken:
             unique = f"{base}_{len(taken)}"
         index = len(self._constants)

@@ -8,7 +8,7 @@ largest scratch at its peak is exchanged, until it fits or nothing is left to ex
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from uhost.codegen._reasons import Reasons
@@ -23,9 +23,9 @@ from uhost.kernels._choice import Aim, Choice, Option, choose
 from uhost.kernels._kernel import KernelCall, Routine
 from uhost.kernels._partition import Offer, offers
 from uhost.planner import plan_memory, view_operators
-from uhost.planner.overlaps import overlaps_of
-from uhost.planner.plan import MemoryPlan, shared_bytes
-from uhost.planner.pools import by_room, has_room
+from uhost.planner.lifetimes import SCRATCH_SUFFIX
+from uhost.planner.overlaps import Stated, overlaps_of
+from uhost.planner.plan import Block, MemoryPlan, shared_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,103 +36,15 @@ class Limits:
     arena_bytes: int | None = None
 
 
-MOST_SLOWDOWN = 1.2
-"""How many times the cycles of the fastest kernels the smallest arena may take."""
-
 RESERVE = 100
 """One part in so many of the flash limit is kept free for what costs are off."""
 
-FIRMWARE_FLASH_BYTES = 7 * 1024
-"""What the firmware around the models takes of flash, rounded up."""
-
-FIRMWARE_RAM_BYTES = 7 * 1024
-"""What it takes of RAM besides the stack."""
+LowerGraph = Callable[[Graph, bool], Lowered]
+"""Lowers a graph that an operator runs; the second is true if its inputs are read again."""
 
 
-def lower_module(
-    graphs: Sequence[Graph],
-    config: CompilationConfig,
-    forced: Mapping[str, Mapping[str, str]],
-) -> list[Lowered]:
-    """Returns the graphs with a kernel per operator and a place for every tensor.
-
-    `forced` is graph → (operator → library). The arenas go into the fastest pool that has
-    room for them; only the largest pool makes kernels with a large scratch give way. The
-    user's limits are met or `OutOfMemoryError` is raised; the board's as nearly as
-    possible, since the linker has the last word.
-    """
-    if not graphs:
-        return []
-    kernels = Kernels(graphs, config, forced)
-    pools = config.usable_workspace_pools()
-    for pool in pools:
-        made = kernels.lower(pool, _limits(config, None))
-        if has_room(pool, arena_bytes(made, config.executor)):
-            break
-    else:
-        pool = by_room(pools)[-1]
-    limits = _limits(config, pool)
-    if config.optimize == "ram":
-        return _least_ram(kernels, pool, limits, made)
-    if limits.arena_bytes is None or arena_bytes(made, config.executor) <= limits.arena_bytes:
-        return made
-    return kernels.lower(pool, limits)
-
-
-def _least_ram(
-    kernels: Kernels, pool: Pool, limits: Limits, fastest: list[Lowered]
-) -> list[Lowered]:
-    """Returns the graphs with the fastest kernels of the smallest arena that is found.
-
-    The limit of RAM is halved in on, between what no choice can go below and the arena of
-    the fastest kernels. `fastest` are the graphs with those; kernels that take more than
-    `MOST_SLOWDOWN` times their cycles are no choice.
-    """
-    most_cycles = MOST_SLOWDOWN * _cycles(fastest)
-    executor = kernels.config.executor
-    alignment = executor.alignment_bytes
-    best, high = fastest, arena_bytes(fastest, executor)
-    low = min(kernels.floor(pool), high)
-    trial = low
-    while trial < high:
-        made = kernels.lower(pool, replace(limits, arena_bytes=trial))
-        found = arena_bytes(made, executor)
-        if found < high and _cycles(made) <= most_cycles:
-            best, high = made, found
-        low = max(low, trial + alignment)
-        trial = low + (high - low) // 2 // alignment * alignment
-    user = kernels.config.ram_limit_bytes
-    if user is not None and high > user:
-        return kernels.lower(pool, limits)  # which says what is missing
-    return best
-
-
-def _cycles(models: Sequence[Lowered]) -> int:
-    return sum(s.variant.cycles or 0 for one in models for s in one.selections.values())
-
-
-def _limits(config: CompilationConfig, pool: Pool | None) -> Limits:
-    """Returns what the user and the board allow; of its RAM, if the arena lies in `pool`."""
-    reserved = config.runtime.system_lib
-    flash = [_kept(config.flash_limit_bytes)]
-    sizes = [p.size_bytes for p in config.usable_constant_pools() if p.size_bytes is not None]
-    if sizes:
-        flash.append(max(max(sizes) - FIRMWARE_FLASH_BYTES * reserved, 1))
-    arena = [config.ram_limit_bytes]
-    if pool is not None and pool.size_bytes is not None:
-        # Of several pools none need be the one that the firmware is in.
-        reserved = reserved and len(config.workspace_pools) == 1
-        arena.append(max(pool.size_bytes - FIRMWARE_RAM_BYTES * reserved, 1))
-    return Limits(_least(flash), _least(arena))
-
-
-def _kept(limit_bytes: int | None) -> int | None:
-    """Returns what may be chosen of a limit: stated code is a little off, by less than this."""
-    return None if limit_bytes is None else limit_bytes - limit_bytes // RESERVE
-
-
-def _least(limits: Sequence[int | None]) -> int | None:
-    return min((one for one in limits if one is not None), default=None)
+def _stated(call: KernelCall) -> list[Stated]:
+    return [(o.input, o.least, o.most, o.scratch) for o in call.overlaps]
 
 
 class Kernels:
@@ -143,8 +55,16 @@ class Kernels:
         graphs: Sequence[Graph],
         config: CompilationConfig,
         forced: Mapping[str, Mapping[str, str]],
+        lower_graph: LowerGraph,
+        known: Kernels | None = None,
     ) -> None:
+        """`lower_graph` lowers what an operator runs, and says whether its inputs stay.
+
+        `known` are those of graphs with many operators in common, which are looked up.
+        """
         self.config = config
+        self.lower_graph = lower_graph
+        self._routines: dict[tuple[object, ...], Routine] = known._routines if known else {}
         self._graphs = graphs
         self._views = [view_operators(graph) for graph in graphs]
         self._offers: list[dict[str, Offer]] = [
@@ -154,6 +74,7 @@ class Kernels:
                 views,
                 forced.get(graph.name, {}),
                 self._routine,
+                known.offered(graph) if known else {},
                 ordered=config.optimize == "cycles",
             )
             for graph, views in zip(graphs, self._views, strict=True)
@@ -171,11 +92,25 @@ class Kernels:
         self._fixed_bytes = fixed_bytes(len(graphs), calls)
         self._demands: dict[tuple[int, str], list[int]] = {}
 
-    def _routine(self, graph: Graph, role: str) -> Routine:
+    def offered(self, graph: Graph) -> dict[str, Offer]:
+        """Returns the offers of those operators that a graph of the same name had as well."""
+        same = {id(operator) for operator in graph.operators}
+        return {
+            operator.name: found[operator.name]
+            for own, found in zip(self._graphs, self._offers, strict=True)
+            if own.name == graph.name
+            for operator in own.operators
+            if id(operator) in same and operator.name in found
+        }
+
+    def _routine(self, graph: Graph, role: str, keep_inputs: bool) -> Routine:
         """Returns a graph that an operator runs, lowered: in what memory the caller gives it."""
-        own = replace(self.config, flash_limit_bytes=None, ram_limit_bytes=None, kernels=())
-        [lowered] = lower_module([graph], own, {})
-        return routine_of(lowered, role)
+        # Constants are what they are: those of two models may have the same names.
+        constants = tuple(id(t.values) for t in graph.tensors.values() if t.is_constant)
+        key = str(graph), role, keep_inputs, constants
+        if key not in self._routines:
+            self._routines[key] = routine_of(self.lower_graph(graph, keep_inputs), role)
+        return self._routines[key]
 
     def lower(self, pool: Pool, limits: Limits) -> list[Lowered]:
         """Returns the graphs with the best kernels that the limits allow; arenas are in `pool`.
@@ -188,7 +123,7 @@ class Kernels:
             self._demands = self._measure(pool)
         while True:
             choice, aim = self._choose(rooms, limits)
-            plans = self._plans(choice, pool)
+            plans = self._plans(choice, pool, limits.arena_bytes)
             if limits.arena_bytes is None:
                 break
             made = self._lowered(choice, plans)
@@ -254,15 +189,18 @@ class Kernels:
             calls[g][name] = self._offers[g][name].variants[pick].call
         return calls
 
-    def _plans(self, choice: Choice, pool: Pool) -> list[MemoryPlan]:
-        return [self._plan(g, one, pool) for g, one in enumerate(self._calls(choice))]
+    def _plans(self, choice: Choice, pool: Pool, goal_bytes: int | None) -> list[MemoryPlan]:
+        return [self._plan(g, one, pool, goal_bytes) for g, one in enumerate(self._calls(choice))]
 
-    def _plan(self, g: int, calls: Mapping[str, KernelCall], pool: Pool) -> MemoryPlan:
+    def _plan(
+        self,
+        g: int,
+        calls: Mapping[str, KernelCall],
+        pool: Pool,
+        goal_bytes: int | None = None,
+    ) -> MemoryPlan:
         scratch = {name: call.scratch_bytes for name, call in calls.items()}
-        overlaps = {
-            name: [(o.input, o.least, o.most) for o in call.overlaps]
-            for name, call in calls.items()
-        }
+        overlaps = {name: _stated(call) for name, call in calls.items()}
         executor = self.config.executor
         return plan_memory(
             self._graphs[g],
@@ -272,6 +210,7 @@ class Kernels:
             executor.alignment_bytes,
             overlaps,
             executor.keep_input,
+            goal_bytes,
         )
 
     def _lowered(
@@ -323,10 +262,12 @@ class Kernels:
         }
 
     def _shared(self, g: int, name: str, call: KernelCall, plan: MemoryPlan) -> int:
-        stated = {name: [(o.input, o.least, o.most) for o in call.overlaps]}
-        keep_input = self.config.executor.keep_input
-        overlaps = overlaps_of(self._graphs[g], plan.views, plan.blocks, stated, keep_input)
-        return sum(shared_bytes(plan.blocks, overlaps).values())
+        graph, keep_input = self._graphs[g], self.config.executor.keep_input
+        step = next(i for i, o in enumerate(graph.operators) if o.name == name)
+        scratch = Block(name + SCRATCH_SUFFIX, call.scratch_bytes, step, step)
+        blocks = (*plan.blocks, scratch)
+        overlaps = overlaps_of(graph, plan.views, blocks, {name: _stated(call)}, keep_input)
+        return sum(shared_bytes(blocks, overlaps).values())
 
     def _tighten(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from uhost.codegen.choose import lower_module
+from uhost.codegen.lower import lower_module
 from uhost.codegen.lowered import Lowered, arena_bytes
 from uhost.config.compilation import CompilationConfig
 from uhost.errors import OutOfMemoryError

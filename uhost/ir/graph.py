@@ -26,13 +26,19 @@ class CallingAttributes(Attributes):
     """Attributes of an operator that runs graphs of its own.
 
     `states` names each state of the operator, which are its last inputs and outputs, in every
-    graph of `called`; "" where a graph does not know it. `roles` says what each graph is for.
+    graph of `called`; "" where a graph does not know it.
     """
 
     called: tuple[Graph, ...]
     states: tuple[tuple[str, ...], ...] = ()
 
-    roles: ClassVar[tuple[str, ...]] = ()
+    keeps_inputs: ClassVar[bool] = False
+    """True if the inputs of the graphs are read again after they have run."""
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """What each graph is for, in one word."""
+        return tuple(f"graph_{number}" for number in range(len(self.called)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,11 +95,15 @@ class KernelCall:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NestedCall:
-    """A call within another kernel's function: its arguments in C, and what it does in words."""
+    """A call within another kernel's function: its arguments in C, and what it does in words.
+
+    `cost` is that of one such call, if its kernel states it.
+    """
 
     call: KernelCall
     arguments: tuple[str, ...]
     note: str
+    cost: Cost | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

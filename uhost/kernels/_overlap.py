@@ -25,12 +25,14 @@ from uhost.ops._window import Axis
 class Overlap:
     """Input `input` may begin `least` to `most` bytes behind the output, both included.
 
-    None is no limit. Negative: it begins before the output.
+    None is no limit. Negative: it begins before the output. With `scratch`, the scratch memory
+    is meant in place of the output.
     """
 
     input: int
     least: int | None = None
     most: int | None = None
+    scratch: bool = False
 
 
 def forward(

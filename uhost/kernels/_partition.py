@@ -145,16 +145,18 @@ def offers(
     targets: Sequence[Target],
     views: frozenset[str],
     forced: Mapping[str, str],
-    routine: Callable[[Graph, str], Routine],
+    routine: Callable[[Graph, str, bool], Routine],
+    known: Mapping[str, Offer] | None = None,
     *,
     ordered: bool = False,
 ) -> dict[str, Offer]:
     """Returns operator name → offer, for every operator but the `views`, which need no code.
 
-    `routine` lowers a graph that an operator runs, given its role. `forced` maps operators
-    to the library that must take them. `ordered` says that a kernel's cycles are those of
-    its order of instructions, where it states them. Raises `ConfigError` with everything wrong
-    in it, and `UnsupportedOperatorError` with all operators that no kernel takes.
+    `routine` lowers a graph that an operator runs, given its role and whether its inputs are
+    read again. `known` are offers that are not asked for again. `forced` maps operators to the
+    library that must take them. `ordered` says that a kernel's cycles are those of its order of
+    instructions, where it states them. Raises `ConfigError` with everything wrong in it, and
+    `UnsupportedOperatorError` with all operators that no kernel takes.
     """
     _check_names(graph, targets, views, forced)
     chosen: dict[str, Offer] = {}
@@ -163,7 +165,9 @@ def offers(
     for bound in graph.bound_operators():
         if bound.name in views:
             continue
-        found = _offer(bound, targets, forced.get(bound.name), routine, ordered)
+        found = (known or {}).get(bound.name)
+        if found is None:
+            found = _offer(bound, targets, forced.get(bound.name), routine, ordered)
         if found.variants:
             chosen[bound.name] = found
         else:
@@ -240,7 +244,7 @@ def _offer(
     bound: BoundOperator[Any],
     targets: Sequence[Target],
     only: str | None,
-    routine: Callable[[Graph, str], Routine],
+    routine: Callable[[Graph, str, bool], Routine],
     ordered: bool,
 ) -> Offer:
     """Returns what the first target that takes the operator offers, else who refused it."""
@@ -274,12 +278,15 @@ def _offer(
 
 
 def _call(
-    bound: BoundOperator[Any], kernel: Kernel, routine: Callable[[Graph, str], Routine]
+    bound: BoundOperator[Any], kernel: Kernel, routine: Callable[[Graph, str, bool], Routine]
 ) -> KernelCall:
     at = bound.attributes
     if kernel.lower_calling is None or not isinstance(at, CallingAttributes):
         return kernel.lower(bound)
-    routines = [routine(*pair) for pair in zip(at.called, at.roles, strict=True)]
+    routines = [
+        routine(graph, role, at.keeps_inputs)
+        for graph, role in zip(at.called, at.roles, strict=True)
+    ]
     return kernel.lower_calling(bound, routines)
 
 

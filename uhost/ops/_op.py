@@ -169,6 +169,8 @@ class OperatorKind(Generic[A]):
     input by itself, with constants whose last axis counts output channels.
     `joins_channels`: the output's channels are those of the inputs, one after the other.
 
+    `rows` returns the `ops._rows.Rows` of an operator that makes its output row by row, else None.
+
     `takes_uint8`: on uint8 tensors it computes what it computes on int8 ones of numbers and zero
     points less 128, by LiteRT's rules, given the attributes that its importer makes of a node
     with `from_uint8`. `folds_at_import`: on constants it is computed when the file is read, as
@@ -196,6 +198,7 @@ class OperatorKind(Generic[A]):
     is_contraction: Callable[[BoundOperator[A]], bool] = lambda bound: False
     is_expansion: Callable[[BoundOperator[A]], bool] = lambda bound: False
     joins_channels: Callable[[BoundOperator[A]], bool] = lambda bound: False
+    rows: Callable[[BoundOperator[A]], Any] = lambda bound: None
     takes_uint8: bool = False
     folds_at_import: bool = False
     by_litert: Callable[[BoundOperator[A]], bool] = lambda bound: False

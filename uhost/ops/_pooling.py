@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -25,6 +25,7 @@ from uhost.ops._op import (
     UnsupportedNodeError,
     single,
 )
+from uhost.ops._rows import Rows, padded_rows
 from uhost.ops._tflite import check_counts, malformed, options_table
 from uhost.ops._weighted import check_per_tensor, check_same_quantization, place
 from uhost.ops._window import Axis, axes, tflite_padding
@@ -51,6 +52,11 @@ def window_axes(bound: BoundOperator[P]) -> tuple[Axis, Axis]:
     """Returns rows and columns of the window; raises `MalformedModelError` for unsound ones."""
     a = bound.attributes
     return axes(bound.input(0).shape, a.window, a.stride, (1, 1), a.padding, place(bound))
+
+
+def pool_rows(bound: BoundOperator[P]) -> Rows:
+    """Returns the rows of a pooling; padding is left out of windows, so it is no row."""
+    return replace(padded_rows(bound, window_axes(bound)[0]), pads=False)
 
 
 def infer_pool(bound: BoundOperator[P]) -> list[tuple[tuple[int, ...], DType]]:

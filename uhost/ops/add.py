@@ -35,6 +35,7 @@ from uhost.ops._op import (
     reads,
     single,
 )
+from uhost.ops._rows import element_rows
 from uhost.ops._tflite import check_counts, options_table
 
 INPUT_LEFT_SHIFT = 20
@@ -210,6 +211,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"ADD": _import_tflite}},
     examples=_examples,
+    rows=element_rows,
     takes_uint8=True,
     interval=elementwise(_reference),
     is_channelwise=lambda bound: bound.input(0).shape == bound.input(1).shape,

@@ -20,6 +20,7 @@ from uhost.ops._pooling import (
     is_one_pixel,
     pool_examples,
     pool_interval,
+    pool_rows,
     window_axes,
 )
 
@@ -69,6 +70,7 @@ OPERATOR: OperatorKind[AveragePool2DAttributes] = OperatorKind(
     reference=_reference,
     importers={"tflite": {"AVERAGE_POOL_2D": _import_tflite}},
     examples=_examples,
+    rows=pool_rows,
     is_copy=is_one_pixel,
     interval=pool_interval,
     takes_uint8=True,

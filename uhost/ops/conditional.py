@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -34,7 +33,10 @@ from uhost.ops._op import Example, Imported, OperatorKind, SourceNode
 class ConditionalAttributes(CallingAttributes):
     """The graph that runs where the condition holds, and the one that runs where not."""
 
-    roles: ClassVar[tuple[str, ...]] = ("then", "otherwise")
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """What each graph is for, in one word."""
+        return ("then", "otherwise")
 
 
 def _infer(bound: BoundOperator[ConditionalAttributes]) -> Sequence[tuple[tuple[int, ...], DType]]:

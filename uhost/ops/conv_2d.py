@@ -23,6 +23,7 @@ from uhost.ops._op import (
     Padding2D,
     SourceNode,
 )
+from uhost.ops._rows import Rows, padded_rows
 from uhost.ops._tflite import malformed, options_table
 from uhost.ops._weighted import (
     check_layer,
@@ -301,6 +302,12 @@ def _examples() -> Iterator[Example]:
     )
 
 
+def _rows(bound: BoundOperator[Conv2DAttributes]) -> Rows | None:
+    if is_hybrid(bound):
+        return None  # the scale of its input is found in all rows
+    return padded_rows(bound, window_axes(bound)[0])
+
+
 OPERATOR = OperatorKind(
     name="conv_2d",
     attributes=Conv2DAttributes,
@@ -308,6 +315,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"CONV_2D": _import_tflite}},
     examples=_examples,
+    rows=_rows,
     macs=_macs,
     interval=_interval,
     operands=lambda bound: (bound.input(0),),

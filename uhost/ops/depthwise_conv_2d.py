@@ -16,6 +16,7 @@ from uhost.numerics.hybrid import quantize_asymmetric
 from uhost.ops._activation import clamp_float, tflite_activation
 from uhost.ops._interval import Interval, weighted
 from uhost.ops._op import Activation, Example, Imported, OperatorKind, Padding2D, SourceNode
+from uhost.ops._rows import Rows, padded_rows
 from uhost.ops._tflite import malformed, options_table
 from uhost.ops._weighted import (
     check_layer,
@@ -228,6 +229,12 @@ def _examples() -> Iterator[Example]:
     )
 
 
+def _rows(bound: BoundOperator[DepthwiseConv2DAttributes]) -> Rows | None:
+    if is_hybrid(bound):
+        return None  # the scale of its input is found in all rows
+    return padded_rows(bound, window_axes(bound)[0])
+
+
 OPERATOR = OperatorKind(
     name="depthwise_conv_2d",
     attributes=DepthwiseConv2DAttributes,
@@ -235,6 +242,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"DEPTHWISE_CONV_2D": _import_tflite}},
     examples=_examples,
+    rows=_rows,
     macs=_macs,
     interval=_interval,
     operands=lambda bound: (bound.input(0),),

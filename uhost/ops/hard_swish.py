@@ -19,6 +19,7 @@ from uhost.ops._elementwise import (
     infer_elements,
 )
 from uhost.ops._op import Example, OperatorKind
+from uhost.ops._rows import element_rows
 
 
 def _infer(bound: BoundOperator[NoAttributes]) -> Sequence[tuple[tuple[int, ...], DType]]:
@@ -68,6 +69,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"HARD_SWISH": import_plain(1)}},
     examples=_examples,
+    rows=element_rows,
     takes_uint8=True,
     is_channelwise=lambda bound: True,
 )

@@ -20,6 +20,7 @@ from uhost.ops._checks import require
 from uhost.ops._elementwise import QUANTIZED, arrays, example, infer_elements
 from uhost.ops._factors import in_float32
 from uhost.ops._op import Example, Imported, OperatorKind, SourceNode
+from uhost.ops._rows import element_rows
 from uhost.ops._tflite import check_counts, options_table
 
 
@@ -117,6 +118,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"LEAKY_RELU": _import_tflite}},
     examples=_examples,
+    rows=element_rows,
     takes_uint8=True,
     is_channelwise=lambda bound: True,
 )

@@ -15,6 +15,7 @@ from uhost.ops._checks import require, require_dtype, require_quantized, require
 from uhost.ops._examples import quantized, real
 from uhost.ops._interval import elementwise
 from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, single
+from uhost.ops._rows import element_rows
 from uhost.ops._tflite import check_counts
 
 _OUTPUTS = {DType.INT8: (2.0**-8, -128), DType.INT16: (2.0**-15, 0)}
@@ -95,6 +96,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"LOGISTIC": _import_tflite}},
     examples=_examples,
+    rows=element_rows,
     takes_uint8=True,
     interval=elementwise(_reference),
     is_channelwise=lambda bound: True,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from uhost.errors import VerifyError
 from uhost.ir.dtype import DType
@@ -37,7 +36,10 @@ ROUNDS_LIMIT = 2**16
 class LoopAttributes(CallingAttributes):
     """The graph of the condition, and that of a round."""
 
-    roles: ClassVar[tuple[str, ...]] = ("condition", "body")
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """What each graph is for, in one word."""
+        return ("condition", "body")
 
 
 def _infer(bound: BoundOperator[LoopAttributes]) -> Sequence[tuple[tuple[int, ...], DType]]:

@@ -20,6 +20,7 @@ from uhost.ops._pooling import (
     is_one_pixel,
     pool_examples,
     pool_interval,
+    pool_rows,
     window_axes,
 )
 
@@ -65,6 +66,7 @@ OPERATOR: OperatorKind[MaxPool2DAttributes] = OperatorKind(
     reference=_reference,
     importers={"tflite": {"MAX_POOL_2D": _import_tflite}},
     examples=_examples,
+    rows=pool_rows,
     is_copy=is_one_pixel,
     interval=pool_interval,
     takes_uint8=True,

@@ -21,6 +21,7 @@ from uhost.ops._checks import require, require_dtype, require_quantized, require
 from uhost.ops._examples import quantized, real
 from uhost.ops._factors import in_float32
 from uhost.ops._op import Activation, Example, Imported, OperatorKind, SourceNode, reads, single
+from uhost.ops._rows import element_rows
 from uhost.ops._tflite import check_counts, options_table
 
 WHOLE = (DType.INT32, DType.INT64)
@@ -181,6 +182,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"MUL": _import_tflite}},
     examples=_examples,
+    rows=element_rows,
     is_channelwise=lambda bound: bound.input(0).shape == bound.input(1).shape,
     takes_uint8=True,
     by_litert=reads(DType.INT64),

@@ -16,6 +16,7 @@ from uhost.ops._checks import require, require_dtype, require_quantized
 from uhost.ops._examples import quantized, real
 from uhost.ops._interval import elementwise
 from uhost.ops._op import Example, Imported, OperatorKind, SourceNode, single
+from uhost.ops._rows import element_rows
 from uhost.ops._tflite import check_counts
 
 CONVERSIONS = {
@@ -111,6 +112,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"QUANTIZE": _import_tflite}},
     examples=_examples,
+    rows=element_rows,
     takes_uint8=True,
     is_copy=lambda bound: (
         bound.input(0).dtype is bound.output.dtype

@@ -11,6 +11,7 @@ from uhost.ops._examples import quantized
 from uhost.ops._interval import elementwise
 from uhost.ops._op import Activation, Example, Imported, OperatorKind, SourceNode, single
 from uhost.ops._rectify import infer_rectifier, rectifier_examples, rectify
+from uhost.ops._rows import element_rows
 from uhost.ops._tflite import check_counts
 
 
@@ -51,6 +52,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"RELU": _import_tflite}},
     examples=_examples,
+    rows=element_rows,
     takes_uint8=True,
     interval=elementwise(_reference),
     is_channelwise=lambda bound: True,

@@ -14,6 +14,7 @@ from uhost.ir.tensor import Array
 from uhost.ops._interval import elementwise
 from uhost.ops._op import Activation, Example, Imported, OperatorKind, SourceNode
 from uhost.ops._rectify import infer_rectifier, rectifier_examples, rectify
+from uhost.ops._rows import element_rows
 from uhost.ops._tflite import check_counts
 
 
@@ -47,6 +48,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"RELU6": _import_tflite}},
     examples=_examples,
+    rows=element_rows,
     takes_uint8=True,
     interval=elementwise(_reference),
     is_channelwise=lambda bound: True,

@@ -23,6 +23,7 @@ from uhost.ops._elementwise import (
     infer_elements,
 )
 from uhost.ops._op import Activation, Example, OperatorKind, reads
+from uhost.ops._rows import element_rows
 
 LEFT_SHIFTS = {DType.INT8: 20, DType.INT16: 15}
 """Bits that quantised inputs are shifted left by before they are scaled."""
@@ -96,6 +97,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"SUB": import_activation("SubOptions", SubAttributes)}},
     examples=_examples,
+    rows=element_rows,
     takes_uint8=True,
     folds_at_import=True,
     is_channelwise=lambda bound: bound.input(0).shape == bound.input(1).shape,

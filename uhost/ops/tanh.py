@@ -22,6 +22,7 @@ from uhost.ops._elementwise import (
 )
 from uhost.ops._interval import elementwise
 from uhost.ops._op import Example, OperatorKind
+from uhost.ops._rows import element_rows
 
 OUTPUTS = {DType.INT8: (2.0**-7, 0), DType.INT16: (2.0**-15, 0)}
 """The only quantisation that the tangent writes, by type."""
@@ -84,6 +85,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"TANH": import_plain(1)}},
     examples=_examples,
+    rows=element_rows,
     takes_uint8=True,
     interval=elementwise(_reference),
     is_channelwise=lambda bound: True,

@@ -22,11 +22,13 @@ def plan_memory(
     alignment_bytes: int,
     overlaps: Mapping[str, Sequence[Stated]] | None = None,
     keep_inputs: bool = False,
+    goal_bytes: int | None = None,
 ) -> MemoryPlan:
     """Returns the verified plan of `graph`'s tensors and its kernels' scratch.
 
     `overlaps` is operator name → by how much its kernel lets inputs run into the output.
-    With `keep_inputs` the graph's inputs are whole after a run.
+    With `keep_inputs` the graph's inputs are whole after a run. A plan larger than `goal_bytes`
+    is of no use, and need not be small.
     States lie first, one after another, because they are live throughout.
     Everything is aligned to the larger of `alignment_bytes` and the pool's own alignment.
     """
@@ -41,7 +43,7 @@ def plan_memory(
             offsets[block.name] = state_bytes
             state_bytes += -(-block.size_bytes // alignment_bytes) * alignment_bytes
     others = [block for block in blocks if block.name not in graph.states]
-    placed = pack(others, alignment_bytes, sharing)
+    placed = pack(others, alignment_bytes, sharing, goal_bytes and goal_bytes - state_bytes)
     offsets |= {name: state_bytes + at for name, at in placed.items()}
     extent = max((offsets[b.name] + b.size_bytes for b in blocks), default=0)
     plan = MemoryPlan(

@@ -22,6 +22,9 @@ _EFFORT = 1_500_000
 Pairs = Mapping[tuple[str, str], tuple[Overlap, bool]]
 """(placed block, block to place) → their overlap, and whether the latter is read in it."""
 
+Beside = Mapping[str, Sequence[Block]]
+"""Block → the other blocks that are live at some step of its life."""
+
 Span = tuple[int, int]
 """Offsets where a block may not begin, the ends excluded."""
 
@@ -56,12 +59,19 @@ def _padded_bound(
 
 
 def pack(
-    blocks: Sequence[Block], alignment_bytes: int, overlaps: Sequence[Overlap] = ()
+    blocks: Sequence[Block],
+    alignment_bytes: int,
+    overlaps: Sequence[Overlap] = (),
+    goal_bytes: int | None = None,
 ) -> dict[str, int]:
-    """Returns block name → offset, a multiple of `alignment_bytes`; repeatable."""
+    """Returns block name → offset, a multiple of `alignment_bytes`; repeatable.
+
+    It is not searched for a smaller arena where none can be as small as `goal_bytes`.
+    """
     bound = lower_bound(blocks, overlaps)
     least = max(bound + alignment_bytes - 1, _padded_bound(blocks, alignment_bytes, overlaps))
     pairs: dict[tuple[str, str], tuple[Overlap, bool]] = {}
+    beside = {b.name: [o for o in blocks if o.name != b.name and o.overlaps(b)] for b in blocks}
     for one in overlaps:
         pairs[one.written, one.read] = (one, True)
         pairs[one.read, one.written] = (one, False)
@@ -72,17 +82,20 @@ def pack(
         sorted(blocks, key=lambda b: (b.first, -b.size_bytes, b.name)),
         sorted(blocks, key=lambda b: (-b.last, -b.size_bytes, b.name)),
     ]
+    orders += _into_one(orders[0], overlaps)
     best_order = orders[0]
-    best = _place(best_order, alignment_bytes, pairs)
+    best = _place(best_order, alignment_bytes, pairs, beside)
     for order in orders[1:]:
-        candidate = _place(order, alignment_bytes, pairs)
+        candidate = _place(order, alignment_bytes, pairs, beside)
         if _extent(blocks, candidate) < _extent(blocks, best):
             best_order, best = order, candidate
     if _extent(blocks, best) > bound:
         by_time = sorted(blocks, key=lambda b: (b.first, b.last, b.name))
-        candidate = _place_from_both_ends(by_time, alignment_bytes, bound, pairs)
+        candidate = _place_from_both_ends(by_time, alignment_bytes, bound, pairs, beside)
         if _extent(blocks, candidate) < _extent(blocks, best):
             best = candidate
+    if goal_bytes is not None and bound > goal_bytes:
+        return best
     random = Random(len(blocks))
     for _ in range(min(_SEARCH_ROUNDS, _EFFORT // max(len(blocks) ** 2, 1))):
         if _extent(blocks, best) <= least or len(blocks) < 2:
@@ -90,28 +103,53 @@ def pack(
         order = list(best_order)
         source, target = random.sample(range(len(order)), 2)
         order.insert(target, order.pop(source))
-        candidate = _place(order, alignment_bytes, pairs)
+        candidate = _place(order, alignment_bytes, pairs, beside)
         if _extent(blocks, candidate) <= _extent(blocks, best):
             best_order, best = order, candidate
     return best
 
 
-def _place(order: Sequence[Block], alignment_bytes: int, pairs: Pairs) -> dict[str, int]:
+def _into_one(order: Sequence[Block], overlaps: Sequence[Overlap]) -> list[list[Block]]:
+    """Returns the order in which two blocks that may run into a third come before it, if any do.
+
+    The shortest-lived is placed lowest, then the others: so the third begins within both.
+    """
+    writers: dict[str, set[str]] = {}
+    for one in overlaps:
+        writers.setdefault(one.read, set()).add(one.written)
+    found = []
+    for read, written in writers.items():
+        if len(written) > 1:
+            early = sorted(
+                (b for b in order if b.name in written),
+                key=lambda b: (b.last - b.first, -b.size_bytes, b.name),
+            )
+            source = [b for b in order if b.name == read]
+            rest = [b for b in order if b.name not in written and b.name != read]
+            found.append([*early, *source, *rest])
+    return found
+
+
+def _place(
+    order: Sequence[Block], alignment_bytes: int, pairs: Pairs, beside: Beside
+) -> dict[str, int]:
     offsets: dict[str, int] = {}
-    placed: list[Block] = []
     for block in order:
-        offsets[block.name] = _lowest(_barred(placed, offsets, block, pairs), alignment_bytes)
-        placed.append(block)
+        barred = _barred(beside[block.name], offsets, block, pairs)
+        offsets[block.name] = _lowest(barred, alignment_bytes)
     return offsets
 
 
 def _barred(
-    placed: Sequence[Block], offsets: Mapping[str, int], block: Block, pairs: Pairs
+    beside: Sequence[Block], offsets: Mapping[str, int], block: Block, pairs: Pairs
 ) -> list[Span]:
-    """Returns the spans in which `block` may not begin, lowest first."""
+    """Returns the spans in which `block` may not begin, lowest first.
+
+    `offsets` are those of the blocks that are placed already.
+    """
     barred: list[Span] = []
-    for other in placed:
-        if not other.overlaps(block):
+    for other in beside:
+        if other.name not in offsets:
             continue
         start = offsets[other.name]
         low, high = start - block.size_bytes, start + other.size_bytes
@@ -162,7 +200,11 @@ def _highest(barred: Sequence[Span], offset: int, alignment_bytes: int) -> int:
 
 
 def _place_from_both_ends(
-    order: Sequence[Block], alignment_bytes: int, ceiling_bytes: int, pairs: Pairs
+    order: Sequence[Block],
+    alignment_bytes: int,
+    ceiling_bytes: int,
+    pairs: Pairs,
+    beside: Beside,
 ) -> dict[str, int]:
     """Places blocks in order of time, in turn at the bottom and under the ceiling.
 
@@ -170,14 +212,12 @@ def _place_from_both_ends(
     """
     ceiling = -(-ceiling_bytes // alignment_bytes) * alignment_bytes
     offsets: dict[str, int] = {}
-    placed: list[Block] = []
     for turn, block in enumerate(order):
-        barred = _barred(placed, offsets, block, pairs)
+        barred = _barred(beside[block.name], offsets, block, pairs)
         top = (ceiling - block.size_bytes) // alignment_bytes * alignment_bytes
         high = _highest(barred, top, alignment_bytes)
         low = _lowest(barred, alignment_bytes)
         offsets[block.name] = high if turn % 2 and high >= 0 else low
-        placed.append(block)
     return offsets
 
 

@@ -32,7 +32,7 @@ FILL_PATCH_BYTES = 270
 """Code of `uhost_dsp_fill_patch`."""
 
 
-def _places(call: KernelCall) -> Iterator[tuple[int, int]]:
+def places(call: KernelCall) -> Iterator[tuple[int, int]]:
     """Yields row and column of the first tap of every output."""
     values = call.values
     for y in range(values["outputs"][0]):
@@ -73,7 +73,7 @@ def window_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
     work = _SAVED
     if values["padded"]:
         work += setting(0, run) + CALL
-        for y, x in _places(call):
+        for y, x in places(call):
             for row in range(rows):
                 for tap in range(taps):
                     work += _run(call, y + row * row_step, x + tap * tap_step)
@@ -147,7 +147,7 @@ def gathered_cost(_bound: BoundOperator[Any], call: KernelCall) -> Cost:
     pixels, run = values["outputs"][0] * values["outputs"][1], columns * values["depth"]
     work = _SAVED
     if values["padded"]:
-        for y, x in _places(call):
+        for y, x in places(call):
             if y >= 0 and y + rows <= height and x >= 0 and x + columns <= width:
                 work += Work(alu=9, store=2, branch=2, untaken=1)
             else:
