@@ -10,6 +10,7 @@ from packing_oracle import prove
 
 from uhost import driver
 from uhost.config.board import load_board
+from uhost.config.compilation import Optimize
 
 GAP = 0.04
 """By how much of the proven bound the arena of a shared model may be larger than it."""
@@ -30,7 +31,7 @@ OTHERS = (
     "name", [*QUICK, *(pytest.param(n, marks=pytest.mark.full) for n in OTHERS)]
 )
 def test_the_arena_is_close_to_a_proven_bound(
-    shared_models: Path, name: str, optimize: str
+    shared_models: Path, name: str, optimize: Optimize
 ) -> None:
     """Sums of bytes live at a step prove most plans; for the others the solver is asked.
 
