@@ -15,6 +15,7 @@ from uhost.codegen.choose import RESERVE, Kernels, Limits
 from uhost.codegen.lowered import Lowered, arena_bytes
 from uhost.codegen.stream import chains, streamed
 from uhost.config.compilation import CompilationConfig, Executor, Pool
+from uhost.errors import OutOfMemoryError
 from uhost.ir.graph import Graph
 from uhost.planner.pools import by_room, has_room
 
@@ -77,12 +78,26 @@ def lower_module(
         best = _least_ram(kernels, pool, limits, made, most_slowdown)
         if not any(forced.values()):
             best = _with_streams(best, kernels, pool, limits, _cycles(made))
-        user = config.ram_limit_bytes
-        if user is None or arena_bytes(best, config.executor) <= user:
+        user, found = config.ram_limit_bytes, arena_bytes(best, config.executor)
+        if user is None or found <= user:
             return best
+        try:
+            return kernels.lower(pool, limits)
+        except OutOfMemoryError as error:
+            raise _limit_error(graphs, user, found) from error
     if limits.arena_bytes is None or arena_bytes(made, config.executor) <= limits.arena_bytes:
         return made
     return kernels.lower(pool, limits)
+
+
+def _limit_error(graphs: Sequence[Graph], limit_bytes: int, found_bytes: int) -> OutOfMemoryError:
+    return OutOfMemoryError(
+        f"the RAM limit of {limit_bytes:,} B cannot be met: the smallest arena that was found, "
+        f"with operators that run row by row, takes {found_bytes:,} B, "
+        f"{found_bytes - limit_bytes:,} B are missing",
+        where=", ".join(f"model '{graph.name}'" for graph in graphs),
+        fix=f"give a limit of at least {found_bytes}, or a model with a smaller input",
+    )
 
 
 def _lower_called(config: CompilationConfig) -> Callable[[Graph, bool], Lowered]:
@@ -172,9 +187,13 @@ def _with_streams(
 def _rank(
     models: Sequence[Lowered], executor: Executor, user_bytes: int | None
 ) -> tuple[int, float]:
-    """Returns what is to be small: bytes above the user's limit, then the price."""
-    above = 0 if user_bytes is None else arena_bytes(models, executor) - user_bytes
-    return max(above, 0), _price(models, executor)
+    """Returns what is to be small: bytes above the user's limit, then the price.
+
+    Where there is a limit, the price is that of the cycles alone.
+    """
+    if user_bytes is None:
+        return 0, _price(models, executor)
+    return max(arena_bytes(models, executor) - user_bytes, 0), _cycles(models)
 
 
 def _price(models: Sequence[Lowered], executor: Executor) -> float:
