@@ -130,6 +130,9 @@ class Kernels:
             if arena_bytes(made, self.config.executor) <= limits.arena_bytes:
                 break
             if not self._tighten(rooms, choice, plans, limits.arena_bytes):
+                # Its goal missed, the plan was not searched: but what is missing is told by it.
+                plans = self._plans(choice, pool, None)
+                made = self._lowered(choice, plans)
                 user = self.config.ram_limit_bytes
                 if user is not None and arena_bytes(made, self.config.executor) > user:
                     raise self._ram_error(pool, user)
