@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import make_compile_times
+import make_memory
 import make_peers
 
 from uhost import __version__, driver, resources
@@ -123,7 +124,8 @@ def main() -> int:
                 ours[short, core] = one
             if (board, toolchain, runner) == RUNS[0]:
                 detail += operator_rows(one)
-    for section in (make_peers.peers(ours), make_peers.latencies(ours), make_peers.further(folder)):
+    parts = (make_memory.section(folder), make_peers.peers(ours), make_peers.latencies(ours))
+    for section in (*parts, make_peers.further(folder)):
         lines += ["", *section]
     lines += [f"\n## {RUNS[0][0]}, {RUNS[0][1]}, per operator", *detail]
     lines += ["", *make_compile_times.section()]
