@@ -15,6 +15,7 @@ from uhost.ir.tensor import Quantization, Tensor
 from uhost.ops._op import Activation, Padding2D, UnsupportedNodeError
 from uhost.ops._pooling import PoolAttributes
 from uhost.ops._rows import Stream, passes_of, stream_of
+from uhost.ops._split import SplitAttributes
 from uhost.ops.add import AddAttributes
 from uhost.ops.conv_2d import Conv2DAttributes
 from uhost.ops.row_stream import RowStreamAttributes, row_stream
@@ -203,3 +204,13 @@ def test_a_chain_reads_its_source_and_makes_its_end() -> None:
     assert operator.outputs == ("small",)
     assert isinstance(operator.attributes, RowStreamAttributes)
     assert len(operator.attributes.called) == 4  # three versions at the source, one at the ring
+
+
+def test_a_chain_that_would_end_in_several_tensors_is_none() -> None:
+    graph = growing(("small",))
+    halves = [Tensor(name, (1, 8, WIDTH, 1), DType.INT8, SCALED) for name in ("upper", "lower")]
+    split = Operator("split", "split", ("small",), ("upper", "lower"), SplitAttributes(1, (8, 8)))
+    tensors = {**graph.tensors, **{half.name: half for half in halves}}
+    parted = Graph("parted", tensors, (*graph.operators, split), ("source",), ("upper", "lower"))
+    plan = plan_memory(parted, frozenset(), {}, Pool("ram"), 8)
+    assert [(one.first, one.last) for one in chains(parted, plan)] == [(0, 1)]

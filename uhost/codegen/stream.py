@@ -79,7 +79,12 @@ def _whole(graph: Graph, operators: tuple[Operator, ...]) -> Graph | None:
         if operator.name not in names
         for name in operator.inputs
     }
-    if len(sources) != 1 or inner & (outside | {*graph.outputs}) or sources & {*graph.states}:
+    if (
+        len(operators[-1].outputs) != 1
+        or len(sources) != 1
+        or inner & (outside | {*graph.outputs})
+        or sources & {*graph.states}
+    ):
         return None
     used = {name for one in operators for name in (*one.inputs, *one.outputs) if name}
     tensors = {name: graph.tensors[name] for name in used}
