@@ -122,7 +122,7 @@ def test_a_core_of_one_instruction_a_cycle_has_no_use_for_it(shared_models: Path
 @pytest.mark.needs("arm_gcc")
 @pytest.mark.parametrize(
     ("name", "limit_bytes"),
-    [(KWS, 36_200), (IC, 131_072), *(pytest.param(IC, n, marks=FULL) for n in (92_160, 163_840))],
+    [(KWS, 35_800), (IC, 131_072), *(pytest.param(IC, n, marks=FULL) for n in (92_160, 163_840))],
 )
 def test_a_flash_limit_is_kept(shared_models: Path, name: str, limit_bytes: int) -> None:
     made = built(shared_models, name, flash_limit_bytes=limit_bytes)
