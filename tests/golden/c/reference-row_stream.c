@@ -142,11 +142,6 @@ static inline void uhost_rows_fill(uint8_t *row, uint8_t zero, int32_t size)
     }
 }
 
-static inline int32_t uhost_rows_lesser(int32_t a, int32_t b)
-{
-    return a < b ? a : b;
-}
-
 /*
  * Returns sum * multiplier / 2^(32 + shift), rounded twice as
  * uhost_multiply_by_quantized_multiplier rounds it for a shift of -1 - shift, plus zero_point.
