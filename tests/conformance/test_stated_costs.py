@@ -45,7 +45,6 @@ MORE_MODELS = [
     "silabs_magic_wand",
     "tflm_mnist_lstm_int8",
     "litert_uniseq_lstm_layernorm_int8",
-    "seanet_transpose_conv4_int16",
     "mww_v1_hey_jarvis",
     "st_yamnet_256_int8",
     "tflm_keyword_scrambled_int8",
