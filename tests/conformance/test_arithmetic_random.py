@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from interpreters import litert, tflm
+from interpreters import litert, micro_runtime, tflm
 from random_arithmetic import CASES, feed, random_file
 from side_by_side import side_by_side
 
@@ -27,7 +27,7 @@ from uhost.runtime.device import device
 from uhost.runtime.module import start
 from uhost.toolchain.host_cc import HostCc
 
-pytest.importorskip("tflite_micro", reason="no wheel for this platform")
+micro_runtime()
 
 SAMPLE, FULL, KERNELS = 2, 40, 6
 FAMILIES = [

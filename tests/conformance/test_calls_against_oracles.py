@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from build_tflite import Node, Subgraph, build, build_file
+from interpreters import micro_runtime
 
 from uhost.frontends.tflite import FRONTEND
 from uhost.ir.dtype import DType
@@ -20,7 +21,7 @@ QUANTIZATION = Quantization((0.05,), (-7,))
 
 
 def micro(content: bytes) -> Any:
-    runtime = pytest.importorskip("tflite_micro", reason="no wheel for this platform").runtime
+    runtime = micro_runtime()
     return runtime.Interpreter.from_bytes(content, arena_size=1 << 20)
 
 

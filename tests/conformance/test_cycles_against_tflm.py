@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from build_tflite import Node, Subgraph, build, build_file
+from interpreters import micro_runtime
 
 from uhost import driver
 from uhost.config.board import load_board
@@ -27,7 +28,7 @@ from uhost.runtime.device import device
 from uhost.runtime.module import start
 from uhost.toolchain.host_cc import HostCc
 
-runtime = pytest.importorskip("tflite_micro", reason="no wheel for this platform").runtime
+runtime = micro_runtime()
 
 RUNS = 14
 NEWEST, ROW = (1, 1, 1, 3), 3

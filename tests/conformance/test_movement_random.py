@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from interpreters import litert, tflm
+from interpreters import litert, micro_runtime, tflm
 from oracle_inputs import draw_all
 from random_movement import CASES, random_file
 from side_by_side import side_by_side
@@ -23,7 +23,7 @@ from uhost.runtime.module import start
 from uhost.runtime.samples import random_sample
 from uhost.toolchain.host_cc import HostCc
 
-pytest.importorskip("tflite_micro", reason="no wheel for this platform")
+micro_runtime()
 
 SAMPLE, FULL = 3, 40
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from build_tflite import from_graph
+from interpreters import micro_runtime
 from oracle_inputs import RUNS, draw_all
 from oracle_limits import TFLM, limit
 
@@ -19,7 +20,7 @@ from uhost.ir.graph import Graph
 from uhost.ir.tensor import Array
 from uhost.ops._op import OPERATORS, Example, evaluate
 
-runtime = pytest.importorskip("tflite_micro", reason="no wheel for this platform").runtime
+runtime = micro_runtime()
 
 ARENA_BYTES = 1 << 20
 

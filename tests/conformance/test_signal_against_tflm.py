@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 from build_tflite import from_graph
+from interpreters import micro_runtime
 from random_signal import DRAWS
 
 from uhost.frontends.tflite import FRONTEND
@@ -18,8 +19,10 @@ from uhost.ir.graph import Graph
 from uhost.ir.tensor import Array
 from uhost.ops._inputs import random_inputs
 from uhost.ops._op import OPERATORS, Example, evaluate
+from uhost.ops.signal_energy import SignalEnergyAttributes
+from uhost.ops.signal_stacker import SignalStackerAttributes
 
-runtime = pytest.importorskip("tflite_micro", reason="no wheel for this platform").runtime
+runtime = micro_runtime()
 
 RUNS = 8
 SAMPLE, FAMILY = 3, 60
@@ -46,14 +49,14 @@ def written(graph: Graph, name: str, values: Array, before: Mapping[str, Array])
     """Returns the part of an output that TFLite Micro writes."""
     (operator,) = graph.operators
     at = operator.attributes
-    if operator.kind == "signal_energy":
-        return values[at.start_index : at.end_index]  # type: ignore[attr-defined]
+    if isinstance(at, SignalEnergyAttributes):
+        return values[at.start_index : at.end_index]
     if name != graph.outputs[0] or operator.kind not in ("signal_framer", "signal_stacker"):
         return values
     waits = [int(state[0]) for state in before.values() if state.dtype == np.int32]
-    if operator.kind == "signal_framer":
+    if not isinstance(at, SignalStackerAttributes):
         return values[..., waits[0] if waits else 0 :, :]
-    left = waits[0] or at.stacker_right_context + 1  # type: ignore[attr-defined]
+    left = waits[0] or at.stacker_right_context + 1
     return values if left == 1 else values[:0]
 
 

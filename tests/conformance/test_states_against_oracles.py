@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from build_tflite import from_graph
+from interpreters import micro_runtime
 
 from uhost.frontends.tflite import FRONTEND
 from uhost.ir.graph import Graph
@@ -53,7 +54,7 @@ class Tflm:
     """TFLite Micro."""
 
     def __init__(self, content: bytes) -> None:
-        runtime = pytest.importorskip("tflite_micro", reason="no wheel for this platform").runtime
+        runtime = micro_runtime()
         self._interpreter = runtime.Interpreter.from_bytes(content, arena_size=1 << 20)
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:

@@ -134,7 +134,8 @@ def test_rings_hold_no_more_rows_than_a_window_where_each_is_read_at_once() -> N
     stream = stream_of(graph)
     assert {name: ring.capacity for name, ring in stream.rings.items()} == {"t0": 3}
     # Padding above and below the source is a version each, and the rows between them one.
-    assert [v for v, _, _ in stream.stages[0].versions] == [(1, 0), (0, 0), (0, 1)]
+    versions = [(one.top, one.bottom) for one in stream.stages[0].versions]
+    assert versions == [(1, 0), (0, 0), (0, 1)]
 
 
 def pooled(height: int, padding: Padding2D) -> Graph:

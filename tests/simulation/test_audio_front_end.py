@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from audio_front_end import chirp, front_end
 from build_tflite import from_graph
+from interpreters import micro_runtime
 
 from uhost import driver
 from uhost.frontends.tflite import FRONTEND
@@ -50,7 +51,7 @@ def test_a_front_end_is_exact_frame_after_frame(board: str, runner: str, toolcha
 
 
 def test_a_front_end_equals_tflite_micro_frame_after_frame() -> None:
-    runtime = pytest.importorskip("tflite_micro", reason="no wheel for this platform").runtime
+    runtime = micro_runtime()
     graph = front_end()
     interpreter = runtime.Interpreter.from_bytes(from_graph(graph), arena_size=1 << 16)
     states, made = graph.states, []

@@ -12,6 +12,7 @@ from uhost.codegen.firmware import firmware_files
 from uhost.config.board import Board, load_board
 from uhost.runners._runner import RUNNERS
 from uhost.toolchain._toolchain import TOOLCHAINS, Image
+from uhost.transport._transport import Transport
 
 MAIN = (Path(__file__).parent / "startup" / "main.c").read_bytes()
 TIMEOUT_S = 20.0
@@ -64,10 +65,10 @@ def ask(image: Image, board: Board, runner: str, *commands: str) -> list[list[tu
     return [[(name, int(value, 16)) for name, value in answer] for answer in pairs]
 
 
-def read_line(line: object) -> str:
+def read_line(line: Transport) -> str:
     text = b""
     while not text.endswith(b"\n"):
-        text += line.read(4096, TIMEOUT_S)  # type: ignore[attr-defined]
+        text += line.read(4096, TIMEOUT_S)
     return text.decode()
 
 

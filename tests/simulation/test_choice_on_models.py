@@ -13,6 +13,7 @@ from uhost import driver
 from uhost.codegen.lowered import Lowered
 from uhost.codegen.stated import stated
 from uhost.config.board import load_board
+from uhost.config.compilation import KernelChoice, Optimize, Pool
 from uhost.errors import OutOfMemoryError
 from uhost.runtime.compiled import Built, Compiled
 from uhost.runtime.device import device
@@ -179,8 +180,7 @@ def test_a_limit_that_cannot_be_met_is_told(shared_models: Path) -> None:
     with pytest.raises(OutOfMemoryError) as caught:
         compiled(shared_models, KWS, ram_limit_bytes=8_000)
     assert caught.value.what.startswith(
-        "the RAM limit of 8,000 B cannot be met: with the kernels that need the least the "
-        "arena takes "
+        "the RAM limit of 8,000 B cannot be met: the smallest arena that was found takes "
     )
     assert "Live at the peak, step" in caught.value.what
     needed = int(caught.value.fix.split()[6].rstrip(","))
@@ -224,3 +224,38 @@ def test_little_ram_costs_few_instructions(shared_models: Path, name: str) -> No
     assert small.instructions is not None
     assert fast.instructions is not None
     assert small.instructions <= 1.3 * fast.instructions
+
+
+def test_a_ram_limit_is_met_by_the_fewest_cycles_above_what_is_worth_it(
+    shared_models: Path,
+) -> None:
+    """Little RAM takes chains of rows up to a slowdown; a limit, slower ones, as few as will do."""
+    free = lowered(shared_models, IC, optimize="ram")
+    made = [lowered(shared_models, IC, optimize="ram", ram_limit_bytes=n) for n in (30_000, 22_000)]
+    assert not any(one.kind == "row_stream" for one in free.graph.operators)
+    for one, limit in zip(made, (30_000, 22_000), strict=True):
+        assert one.plan.arena_bytes <= limit < free.plan.arena_bytes
+    cycles = [stated([one]).cycles for one in (free, *made)]
+    assert cycles == sorted(cycles)
+    # A limit that is met anyway changes nothing.
+    wide = lowered(shared_models, IC, optimize="ram", ram_limit_bytes=60_000)
+    assert wide.plan.arena_bytes == free.plan.arena_bytes
+
+
+def test_chosen_kernels_stay_out_of_chains(shared_models: Path) -> None:
+    choice = (KernelChoice("conv_2d_9", "reference"),)
+    made = lowered(shared_models, IC, optimize="ram", ram_limit_bytes=30_000, kernels=choice)
+    assert made.selections["conv_2d_9"].library == "reference"
+    assert any(one.kind == "row_stream" for one in made.graph.operators)
+
+
+@pytest.mark.parametrize("optimize", ["speed", "ram"])
+def test_a_ram_limit_lets_the_arena_into_the_fast_pool(
+    shared_models: Path, optimize: Optimize
+) -> None:
+    sources = driver.load(shared_models / f"{KWS}.tflite")
+    pools = (Pool("fast", size_bytes=9_200), Pool("large"))
+    config = replace(driver.configure(BOARD), workspace_pools=pools, optimize=optimize)
+    limited = replace(config, ram_limit_bytes=9_200)
+    [made] = driver.lower_models([source.graph for source in sources], limited)
+    assert made.plan.pool == "fast"

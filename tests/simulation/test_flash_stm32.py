@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from functools import cache
+from typing import Any
 
 import pytest
 import serial
@@ -41,10 +42,10 @@ def board_and_image() -> tuple[Board, Image]:
     return built().compiled.board, built().image
 
 
-def emulator(**options: object) -> Stm32BootloaderEmulator:
+def emulator(**options: Any) -> Stm32BootloaderEmulator:
     board, _ = board_and_image()
     flash = board.region(board.flash)
-    return Stm32BootloaderEmulator(flash.start, flash.sectors_bytes, **options)  # type: ignore[arg-type]
+    return Stm32BootloaderEmulator(flash.start, flash.sectors_bytes, **options)
 
 
 def boot(terminal: int, flash: bytes, stop: threading.Event) -> None:
@@ -58,9 +59,9 @@ def boot(terminal: int, flash: bytes, stop: threading.Event) -> None:
         simulated.close()
 
 
-def flash(port: str, **options: object) -> Flashed:
+def flash(port: str, **options: Any) -> Flashed:
     board, image = board_and_image()
-    request = FlashRequest(port, **options)  # type: ignore[arg-type]
+    request = FlashRequest(port, **options)
     return FLASHER.flash(image, board, request, lambda phase, done, total: None)
 
 

@@ -18,7 +18,6 @@ from uhost.codegen.stated import fixed_bytes, option_of
 from uhost.config.compilation import CompilationConfig, Pool
 from uhost.errors import OutOfMemoryError
 from uhost.ir.graph import Graph
-from uhost.ir.printer import short_name
 from uhost.kernels._choice import Aim, Choice, Option, choose
 from uhost.kernels._kernel import KernelCall, Routine
 from uhost.kernels._partition import Offer, offers
@@ -63,6 +62,7 @@ class Kernels:
         `known` are those of graphs with many operators in common, which are looked up.
         """
         self.config = config
+        self.forced = forced
         self.lower_graph = lower_graph
         self._routines: dict[tuple[object, ...], Routine] = known._routines if known else {}
         self._graphs = graphs
@@ -115,8 +115,8 @@ class Kernels:
     def lower(self, pool: Pool, limits: Limits) -> list[Lowered]:
         """Returns the graphs with the best kernels that the limits allow; arenas are in `pool`.
 
-        Where nothing meets them, what comes nearest; but `OutOfMemoryError` is raised where
-        the user's own limits are not met.
+        Where nothing meets the limit of the arena, what comes nearest. Raises
+        `OutOfMemoryError` where the user's limit of flash is not met.
         """
         rooms = self._rooms(pool, limits)
         if rooms and not self._demands:
@@ -132,10 +132,6 @@ class Kernels:
             if not self._tighten(rooms, choice, plans, limits.arena_bytes):
                 # Its goal missed, the plan was not searched: but what is missing is told by it.
                 plans = self._plans(choice, pool, None)
-                made = self._lowered(choice, plans)
-                user = self.config.ram_limit_bytes
-                if user is not None and arena_bytes(made, self.config.executor) > user:
-                    raise self._ram_error(pool, user)
                 break
         return self._lowered(choice, plans, Reasons(self._flat(), choice, aim, self._lacks(rooms)))
 
@@ -313,26 +309,4 @@ class Kernels:
             f"{smallest_bytes - limit:,} B are missing",
             where=self._models(),
             fix=f"give a limit of at least {smallest_bytes}, or a smaller model",
-        )
-
-    def _ram_error(self, pool: Pool, limit_bytes: int) -> OutOfMemoryError:
-        least: list[dict[str, KernelCall]] = [{} for _ in self._graphs]
-        for key, demands in self._demands.items():
-            g, name = key
-            least[g][name] = self._offers[g][name].variants[demands.index(min(demands))].call
-        plans = [self._plan(g, one, pool) for g, one in enumerate(least)]
-        together = self.config.executor.shared_arena
-        sizes = [plan.arena_bytes for plan in plans]
-        smallest = max(sizes) if together else sum(sizes)
-        g = sizes.index(max(sizes))
-        step = plans[g].peak_step()
-        listed = "\n".join(
-            f"  {b.size_bytes:>10,} B  {short_name(b.name)}" for b in plans[g].live_at(step)
-        )
-        return OutOfMemoryError(
-            f"the RAM limit of {limit_bytes:,} B cannot be met: with the kernels that need "
-            f"the least the arena takes {smallest:,} B, {smallest - limit_bytes:,} B are missing. "
-            f"Live at the peak, step {step} ({self._graphs[g].operators[step].name}):\n{listed}",
-            where=self._models(),
-            fix=f"give a limit of at least {smallest}, or a model with a smaller input",
         )

@@ -8,8 +8,8 @@ whole.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from math import inf, log
+from dataclasses import dataclass, replace
+from math import log
 
 from uhost.codegen.choose import RESERVE, Kernels, Limits
 from uhost.codegen.lowered import Lowered, arena_bytes
@@ -17,6 +17,7 @@ from uhost.codegen.stream import chains, streamed
 from uhost.config.compilation import CompilationConfig, Executor, Pool
 from uhost.errors import OutOfMemoryError
 from uhost.ir.graph import Graph
+from uhost.ir.printer import short_name
 from uhost.planner.pools import by_room, has_room
 
 MOST_SLOWDOWN = 1.2
@@ -66,37 +67,53 @@ def lower_module(
     if not graphs:
         return []
     kernels = Kernels(graphs, config, forced, _lower_called(config))
+    lower = _lower_small if config.optimize == "ram" else _lower_best
     pools = config.usable_workspace_pools()
     for pool in pools:
-        made = kernels.lower(pool, replace(_limits(config, None), arena_bytes=None))
+        made = lower(kernels, pool, _limits(config, None), most_slowdown)
         if has_room(pool, arena_bytes(made, config.executor)):
             break
     else:
         pool = by_room(pools)[-1]
-    limits = _limits(config, pool)
-    if config.optimize == "ram":
-        best = _least_ram(kernels, pool, limits, made, most_slowdown)
-        if not any(forced.values()):
-            best = _with_streams(best, kernels, pool, limits, _cycles(made))
-        user, found = config.ram_limit_bytes, arena_bytes(best, config.executor)
-        if user is None or found <= user:
-            return best
-        try:
-            return kernels.lower(pool, limits)
-        except OutOfMemoryError as error:
-            raise _limit_error(graphs, user, found) from error
-    if limits.arena_bytes is None or arena_bytes(made, config.executor) <= limits.arena_bytes:
-        return made
+    limit_bytes = _limits(config, pool).arena_bytes
+    if limit_bytes is not None and arena_bytes(made, config.executor) > limit_bytes:
+        made = lower(kernels, pool, _limits(config, pool), most_slowdown)
+    user = config.ram_limit_bytes
+    if user is not None and arena_bytes(made, config.executor) > user:
+        raise _ram_error(made, config.executor, user)
+    return made
+
+
+def _lower_best(kernels: Kernels, pool: Pool, limits: Limits, _: float) -> list[Lowered]:
+    """Returns the graphs with the best kernels within the limits, or what comes nearest."""
     return kernels.lower(pool, limits)
 
 
-def _limit_error(graphs: Sequence[Graph], limit_bytes: int, found_bytes: int) -> OutOfMemoryError:
+def _lower_small(
+    kernels: Kernels, pool: Pool, limits: Limits, most_slowdown: float
+) -> list[Lowered]:
+    """Returns the graphs in the smallest arena that is worth its cycles."""
+    fastest = kernels.lower(pool, replace(limits, arena_bytes=None))
+    rank = _Rank(kernels.config.executor, limits.arena_bytes, most_slowdown * _cycles(fastest))
+    best = _least_ram(kernels, pool, limits, fastest, rank)
+    rank = replace(rank, most_cycles=MOST_STREAM_SLOWDOWN * _cycles(fastest))
+    return _with_streams(best, kernels, pool, limits, rank)
+
+
+def _ram_error(models: Sequence[Lowered], executor: Executor, limit_bytes: int) -> OutOfMemoryError:
+    """Returns the error that the smallest arena that was found exceeds the user's limit."""
+    found = arena_bytes(models, executor)
+    largest = max(models, key=lambda one: one.plan.arena_bytes)
+    step = largest.plan.peak_step()
+    listed = "\n".join(
+        f"  {b.size_bytes:>10,} B  {short_name(b.name)}" for b in largest.plan.live_at(step)
+    )
     return OutOfMemoryError(
-        f"the RAM limit of {limit_bytes:,} B cannot be met: the smallest arena that was found, "
-        f"with operators that run row by row, takes {found_bytes:,} B, "
-        f"{found_bytes - limit_bytes:,} B are missing",
-        where=", ".join(f"model '{graph.name}'" for graph in graphs),
-        fix=f"give a limit of at least {found_bytes}, or a model with a smaller input",
+        f"the RAM limit of {limit_bytes:,} B cannot be met: the smallest arena that was found "
+        f"takes {found:,} B, {found - limit_bytes:,} B are missing. "
+        f"Live at the peak, step {step} ({largest.graph.operators[step].name}):\n{listed}",
+        where=", ".join(f"model '{one.graph.name}'" for one in models),
+        fix=f"give a limit of at least {found}, or a model with a smaller input",
     )
 
 
@@ -120,88 +137,96 @@ def _lower_called(config: CompilationConfig) -> Callable[[Graph, bool], Lowered]
 
 
 def _least_ram(
-    kernels: Kernels,
-    pool: Pool,
-    limits: Limits,
-    fastest: list[Lowered],
-    most_slowdown: float,
+    kernels: Kernels, pool: Pool, limits: Limits, fastest: list[Lowered], rank: _Rank
 ) -> list[Lowered]:
-    """Returns the graphs with the fastest kernels of the smallest arena that is found.
+    """Returns the graphs with the kernels of the best rank that is found.
 
     The limit of RAM is halved in on, between what no choice can go below and the arena of
-    the fastest kernels. `fastest` are the graphs with those; kernels that take more than
-    `most_slowdown` times their cycles are no choice.
+    `fastest`, the graphs with the fastest kernels.
     """
-    most_cycles = most_slowdown * _cycles(fastest)
     executor = kernels.config.executor
     alignment = executor.alignment_bytes
-    best = smallest = fastest
-    high = arena_bytes(fastest, executor)
+    best, high = fastest, arena_bytes(fastest, executor)
     low = min(kernels.floor(pool), high)
     # Halving on to the last byte finds little more.
     while high - low > high // _RESOLUTION:
         trial = low + (high - low) // 2 // alignment * alignment
         made = kernels.lower(pool, replace(limits, arena_bytes=trial))
         found = arena_bytes(made, executor)
-        if found < high and _cycles(made) <= most_cycles:
-            smallest, high = made, found
-            best = min(best, made, key=lambda one: _price(one, executor))
+        if found < high and (rank.missing_bytes(best) or not rank.excess_cycles(made)):
+            high = found
+            best = min(best, made, key=rank)
         low = max(low, trial + alignment)
-    user = kernels.config.ram_limit_bytes
-    return smallest if user is not None and arena_bytes(best, executor) > user else best
+    return best
 
 
 def _with_streams(
-    best: list[Lowered], kernels: Kernels, pool: Pool, limits: Limits, fastest_cycles: int
+    best: list[Lowered], kernels: Kernels, pool: Pool, limits: Limits, rank: _Rank
 ) -> list[Lowered]:
-    """Returns `best`, or the same with chains that run row by row, if that is worth it.
+    """Returns `best`, or the same with chains that run row by row, if that has a better rank.
 
     Of the chains that promise the smallest arena a few are lowered, the best is taken, and so on
-    for what then is the peak. All take at most `MOST_STREAM_SLOWDOWN` times `fastest_cycles`,
-    unless the user's limit is not met.
+    for what then is the peak.
     """
-    executor, user = kernels.config.executor, kernels.config.ram_limit_bytes
     for _ in range(_MOST_STREAMS):
         large = max(range(len(best)), key=lambda g: best[g].plan.arena_bytes)
-        is_met = user is None or arena_bytes(best, executor) <= user
-        most_cycles = MOST_STREAM_SLOWDOWN * fastest_cycles if is_met else inf
-        trials: list[tuple[tuple[int, float], list[Lowered], Kernels]] = []
-        for chain in chains(best[large].graph, best[large].plan)[:_CHAINS_TRIED]:
+        graph = best[large].graph
+        trials: list[tuple[list[Lowered], Kernels]] = []
+        forced = kernels.forced.get(graph.name, {})
+        for chain in chains(graph, best[large].plan, forced)[:_CHAINS_TRIED]:
             graphs = [one.graph for one in best]
-            graphs[large] = streamed(graphs[large], chain)
-            kernels = Kernels(graphs, kernels.config, {}, kernels.lower_graph, kernels)
+            graphs[large] = streamed(graph, chain)
+            kernels = Kernels(graphs, kernels.config, kernels.forced, kernels.lower_graph, kernels)
             fastest = kernels.lower(pool, replace(limits, arena_bytes=None))
-            if _cycles(fastest) <= most_cycles:
-                trials.append((_rank(fastest, executor, user), fastest, kernels))
+            is_allowed = rank.missing_bytes(best) or not rank.excess_cycles(fastest)
+            if is_allowed and _rows_state_costs(fastest[large]):
+                trials.append((fastest, kernels))
         if not trials:
             break
-        _, fastest, chosen = min(trials, key=lambda trial: trial[0])
-        slowdown = most_cycles / max(_cycles(fastest), 1)
-        made = _least_ram(chosen, pool, limits, fastest, slowdown)
-        if _rank(made, executor, user) >= _rank(best, executor, user):
+        fastest, chosen = min(trials, key=lambda trial: rank(trial[0]))
+        made = _least_ram(chosen, pool, limits, fastest, rank)
+        if rank(made) >= rank(best):
             break
         best, kernels = made, chosen
     return best
 
 
-def _rank(
-    models: Sequence[Lowered], executor: Executor, user_bytes: int | None
-) -> tuple[int, float]:
-    """Returns what is to be small: bytes above the user's limit, then the price.
+def _rows_state_costs(model: Lowered) -> bool:
+    """True unless rows of a chain are made by a kernel that states no cost: it would seem free."""
+    return all(
+        nested.cost is not None
+        for operator in model.graph.operators
+        if operator.kind == "row_stream"
+        for routine in model.selections[operator.name].call.routines
+        for nested in routine.calls
+    )
 
-    Where there is a limit, the price is that of the cycles alone.
+
+@dataclass(frozen=True, slots=True)
+class _Rank:
+    """What is to be small: bytes above the limit, then cycles above `most_cycles`, then the price.
+
+    So the limit is met whatever it costs, but by the fewest cycles more than are worth it.
     """
-    if user_bytes is None:
-        return 0, _price(models, executor)
-    return max(arena_bytes(models, executor) - user_bytes, 0), _cycles(models)
 
+    executor: Executor
+    limit_bytes: int | None
+    most_cycles: float
 
-def _price(models: Sequence[Lowered], executor: Executor) -> float:
-    """Returns what is to be small where RAM is: bytes of the arena, and cycles in proportion.
+    def missing_bytes(self, models: Sequence[Lowered]) -> int:
+        """Returns by how much the arenas exceed the limit."""
+        limit = self.limit_bytes
+        return 0 if limit is None else max(arena_bytes(models, self.executor) - limit, 0)
 
-    A percent of the arena is worth `_CYCLES_FOR_RAM` percent of the cycles.
-    """
-    return _CYCLES_FOR_RAM * log(max(arena_bytes(models, executor), 1)) + log(_cycles(models) + 1)
+    def excess_cycles(self, models: Sequence[Lowered]) -> float:
+        """Returns the cycles above the most that are worth it."""
+        return max(_cycles(models) - self.most_cycles, 0.0)
+
+    def __call__(self, models: Sequence[Lowered]) -> tuple[int, float, float]:
+        """Returns the rank. A percent of the arena is worth `_CYCLES_FOR_RAM` of the cycles."""
+        arena = log(max(arena_bytes(models, self.executor), 1))
+        price = _CYCLES_FOR_RAM * arena + log(_cycles(models) + 1)
+        return self.missing_bytes(models), self.excess_cycles(models), price
 
 
 def _cycles(models: Sequence[Lowered]) -> int:

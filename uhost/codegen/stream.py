@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from uhost.ir.graph import Graph, Operator
@@ -29,8 +29,11 @@ class Chain:
     arena_bytes: int
 
 
-def chains(graph: Graph, plan: MemoryPlan) -> list[Chain]:
-    """Returns the chains that may run row by row and so make the plan smaller, best first."""
+def chains(graph: Graph, plan: MemoryPlan, apart: Collection[str] = frozenset()) -> list[Chain]:
+    """Returns the chains that may run row by row and so make the plan smaller, best first.
+
+    The operators named in `apart` are in none of them.
+    """
     shared = shared_bytes(plan.blocks, plan.overlaps)
     live = [
         sum(b.size_bytes for b in plan.live_at(step)) - shared.get(step, 0)
@@ -42,8 +45,9 @@ def chains(graph: Graph, plan: MemoryPlan) -> list[Chain]:
             outside = max((*live[:first], *live[last + 1 :]), default=0)
             if outside >= plan.arena_bytes:
                 continue
-            whole = _whole(graph, graph.operators[first : last + 1])
-            if whole is None:
+            operators = graph.operators[first : last + 1]
+            whole = _whole(graph, operators)
+            if whole is None or any(operator.name in apart for operator in operators):
                 continue
             try:
                 stream = stream_of(whole)

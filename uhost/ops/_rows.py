@@ -117,18 +117,27 @@ class Reading:
         return row * self.stride + self.offset
 
 
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What makes rows `first` to `last`: of their window of the source, so much is padding."""
+
+    top: int
+    bottom: int
+    first: int
+    last: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Stage:
-    """An operator of a stream: what it reads, and its versions.
+    """An operator of a stream: what it reads, and its versions, in the order of their rows.
 
-    A version makes the rows whose window of the source has as much padding: (top, bottom) →
-    the first and last such rows. There is one, without padding, where only rings are read.
+    There is one version, without padding, where only rings are read.
     """
 
     bound: BoundOperator[Any]
     rows: Rows
     readings: tuple[Reading, ...]
-    versions: tuple[tuple[tuple[int, int], int, int], ...]
+    versions: tuple[Version, ...]
 
     @property
     def output(self) -> Tensor:
@@ -211,22 +220,20 @@ def _read(bound: BoundOperator[Any]) -> list[Tensor]:
     return [t for t in bound.inputs if t is not None and not t.is_constant]
 
 
-def _versions(
-    rows: Rows, readings: Sequence[Reading], source: str
-) -> tuple[tuple[tuple[int, int], int, int], ...]:
+def _versions(rows: Rows, readings: Sequence[Reading], source: str) -> tuple[Version, ...]:
     axis = rows.axis
     if all(reading.tensor != source for reading in readings):
-        return (((0, 0), 0, axis.output - 1),)
+        return (Version(0, 0, 0, axis.output - 1),)
     if len(readings) > 1 and (axis.starts_outside or axis.ends_outside):
         raise UnsupportedNodeError("several padded inputs")
-    found: list[tuple[tuple[int, int], int, int]] = []
+    found: list[Version] = []
     for row in range(axis.output):
         first = row * axis.stride - axis.before
-        padding = max(-first, 0), max(first + axis.span - axis.size, 0)
-        if found and found[-1][0] == padding:
-            found[-1] = (padding, found[-1][1], row)
+        top, bottom = max(-first, 0), max(first + axis.span - axis.size, 0)
+        if found and (found[-1].top, found[-1].bottom) == (top, bottom):
+            found[-1] = replace(found[-1], last=row)
         else:
-            found.append((padding, row, row))
+            found.append(Version(top, bottom, row, row))
     return tuple(found)
 
 
@@ -285,16 +292,16 @@ class _Progress:
         place = self.made[name] - self.first.get(name, 0)
         reads: list[tuple[str, int, int]] = []
         if not self.is_padding(stage):
-            versions = enumerate(stage.versions)
-            version = next(v for v, (_, first, last) in versions if first <= row <= last)
-            top, bottom = stage.versions[version][0]
+            version = next(v for v, one in enumerate(stage.versions) if row <= one.last)
+            padded = stage.versions[version]
             for reading in stage.readings:
                 start = reading.start(row)
                 if reading.tensor in self.stream.rings:
                     start -= self.first[reading.tensor]
                     reads.append((reading.tensor, start, reading.span))
                 else:
-                    reads.append((reading.tensor, start + top, reading.span - top - bottom))
+                    rows = reading.span - padded.top - padded.bottom
+                    reads.append((reading.tensor, start + padded.top, rows))
         self.made[name] += 1
         held = tuple(
             (one, self.made[one] - self.first[one])
@@ -366,7 +373,7 @@ def passes_of(stream: Stream) -> Iterator[Pass]:
 
 def strip_of(stage: Stage, version: int) -> Graph:
     """Returns the graph of one operator that makes one row of one window."""
-    (top, bottom), _, _ = stage.versions[version]
+    top, bottom = stage.versions[version].top, stage.versions[version].bottom
     bound, span = stage.bound, stage.rows.axis.span
     inputs = []
     for tensor in bound.inputs:

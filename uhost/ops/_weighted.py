@@ -32,6 +32,8 @@ from uhost.numerics.fixed_point import (
     wrap_int32,
 )
 from uhost.ops._op import Activation, UnsupportedNodeError
+from uhost.ops._rows import Rows, padded_rows
+from uhost.ops._window import Axis
 
 _SAME_SCALE = 1e-6
 """TFLite calls two scales equal up to this difference."""
@@ -56,6 +58,14 @@ class Requantization:
 def place(bound: BoundOperator[Any]) -> str:
     """Returns how messages call the operator."""
     return f"operator '{bound.name}' ({bound.kind})"
+
+
+def layer_rows(bound: BoundOperator[Any], axis: Axis) -> Rows | None:
+    """Returns the rows of a layer whose window has `axis` over them; None if it is hybrid.
+
+    The scale of a hybrid layer's input is found in all rows.
+    """
+    return None if is_hybrid(bound) else padded_rows(bound, axis)
 
 
 def check_ranks(bound: BoundOperator[Any], input_rank: int | None, weights_rank: int) -> None:

@@ -23,7 +23,6 @@ from uhost.ops._op import (
     Padding2D,
     SourceNode,
 )
-from uhost.ops._rows import Rows, padded_rows
 from uhost.ops._tflite import malformed, options_table
 from uhost.ops._weighted import (
     check_layer,
@@ -31,6 +30,7 @@ from uhost.ops._weighted import (
     finish_quantized,
     hybrid_scales,
     is_hybrid,
+    layer_rows,
     place,
     weight_zero_point,
 )
@@ -302,12 +302,6 @@ def _examples() -> Iterator[Example]:
     )
 
 
-def _rows(bound: BoundOperator[Conv2DAttributes]) -> Rows | None:
-    if is_hybrid(bound):
-        return None  # the scale of its input is found in all rows
-    return padded_rows(bound, window_axes(bound)[0])
-
-
 OPERATOR = OperatorKind(
     name="conv_2d",
     attributes=Conv2DAttributes,
@@ -315,7 +309,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"CONV_2D": _import_tflite}},
     examples=_examples,
-    rows=_rows,
+    rows=lambda bound: layer_rows(bound, window_axes(bound)[0]),
     macs=_macs,
     interval=_interval,
     operands=lambda bound: (bound.input(0),),

@@ -16,7 +16,6 @@ from uhost.numerics.hybrid import quantize_asymmetric
 from uhost.ops._activation import clamp_float, tflite_activation
 from uhost.ops._interval import Interval, weighted
 from uhost.ops._op import Activation, Example, Imported, OperatorKind, Padding2D, SourceNode
-from uhost.ops._rows import Rows, padded_rows
 from uhost.ops._tflite import malformed, options_table
 from uhost.ops._weighted import (
     check_layer,
@@ -24,6 +23,7 @@ from uhost.ops._weighted import (
     finish_quantized,
     hybrid_scales,
     is_hybrid,
+    layer_rows,
     place,
     weight_zero_point,
 )
@@ -229,12 +229,6 @@ def _examples() -> Iterator[Example]:
     )
 
 
-def _rows(bound: BoundOperator[DepthwiseConv2DAttributes]) -> Rows | None:
-    if is_hybrid(bound):
-        return None  # the scale of its input is found in all rows
-    return padded_rows(bound, window_axes(bound)[0])
-
-
 OPERATOR = OperatorKind(
     name="depthwise_conv_2d",
     attributes=DepthwiseConv2DAttributes,
@@ -242,7 +236,7 @@ OPERATOR = OperatorKind(
     reference=_reference,
     importers={"tflite": {"DEPTHWISE_CONV_2D": _import_tflite}},
     examples=_examples,
-    rows=_rows,
+    rows=lambda bound: layer_rows(bound, window_axes(bound)[0]),
     macs=_macs,
     interval=_interval,
     operands=lambda bound: (bound.input(0),),

@@ -12,6 +12,7 @@ import numpy as np
 from uhost.ir.dtype import DType
 from uhost.ir.graph import BoundOperator
 from uhost.kernels._kernel import Constant, KernelCall, Parameter
+from uhost.kernels._overlap import Overlap
 from uhost.kernels._quantize import (
     Requantization,
     channel_bias,
@@ -44,26 +45,66 @@ def pack_fours(weights: Integers) -> Integers:
     return words.transpose(0, 2, 1).reshape(-1)
 
 
-def int16_call(bound: BoundOperator[Any], rows: Axis, columns: Axis) -> KernelCall:
-    """Returns the call; `rows` and `columns` are the window's, of one pixel for a vector."""
-    x, weights = bound.input(0), channel_weights(bound)
-    count, taps = weights.shape
-    depth = taps // (rows.window * columns.window)
-    factors, bias = conv_requantization(bound), channel_bias(bound)
-    wide = is_wide(bound)
+def layer_call(
+    template: str,
+    bound: BoundOperator[Any],
+    weights: Integers,
+    values: dict[str, Any],
+    *,
+    scratch: tuple[str, int],
+    includes: tuple[str, ...],
+    overlaps: tuple[Overlap, ...] = (),
+) -> KernelCall:
+    """Returns the call of a layer of int16 activations; `weights` are words as it reads them.
+
+    `values` are those of the template besides `wide`, `lowest` and `highest`. `scratch` is the
+    scratch memory's name and bytes; it is no parameter if there are none.
+    """
+    factors, bias, wide = conv_requantization(bound), channel_bias(bound), is_wide(bound)
     if wide:
         multipliers = cut_multiplier(factors.multipliers).astype(np.int32)
         factors = Requantization(multipliers, 15 - factors.shifts)
     lowest, highest = clamp_range(bound)
+    name, scratch_bytes = scratch
+    return KernelCall(
+        library="dsp",
+        template=template,
+        values={**values, "wide": wide, "lowest": lowest, "highest": highest},
+        parameters=(
+            Parameter("input", "const int16_t *", "input"),
+            Parameter("weights", "const uint32_t *", "constant", 0),
+            Parameter("bias", f"const {'int64_t' if wide else 'int32_t'} *", "constant", 1),
+            Parameter("multiplier", "const int32_t *", "constant", 2),
+            Parameter("shift", "const int8_t *", "constant", 3),
+            Parameter("output", "int16_t *", "output"),
+            *((Parameter(name, "int16_t *", "scratch"),) if scratch_bytes else ()),
+        ),
+        constants=(
+            Constant("weights", (weights & 0xFFFFFFFF).astype(np.uint32)),
+            Constant("bias", bias.astype(np.int64 if wide else np.int32)),
+            Constant("multiplier", factors.multipliers.astype(np.int32)),
+            Constant("shift", factors.shifts.astype(np.int8)),
+        ),
+        scratch_bytes=scratch_bytes,
+        includes=("dsp", "requantize", *includes, *(("requantize_wide",) if wide else ())),
+        overlaps=overlaps,
+    )
+
+
+def int16_call(bound: BoundOperator[Any], rows: Axis, columns: Axis) -> KernelCall:
+    """Returns the call; `rows` and `columns` are the window's, of one pixel for a vector."""
+    x, weights = bound.input(0), channel_weights(bound)
+    count, taps = weights.shape
     pixels = bound.output.elements // count
     in_place = (rows.window, columns.window) == (1, 1) and pixels * taps == x.elements
     in_place = in_place and taps % 4 == 0
-    return KernelCall(
-        library="dsp",
-        template="int16",
-        values={
+    return layer_call(
+        "int16",
+        bound,
+        pack_fours(weights),
+        {
             "size": (rows.size, columns.size),
-            "depth": depth,
+            "depth": taps // (rows.window * columns.window),
             "window": (rows.window, columns.window),
             "stride": (rows.stride, columns.stride),
             "dilation": (rows.dilation, columns.dilation),
@@ -75,25 +116,7 @@ def int16_call(bound: BoundOperator[Any], rows: Axis, columns: Axis) -> KernelCa
             "taps": taps,
             "in_place": in_place,
             "padded": any(a.starts_outside or a.ends_outside for a in (rows, columns)),
-            "wide": wide,
-            "lowest": lowest,
-            "highest": highest,
         },
-        parameters=(
-            Parameter("input", "const int16_t *", "input"),
-            Parameter("weights", "const uint32_t *", "constant", 0),
-            Parameter("bias", f"const {'int64_t' if wide else 'int32_t'} *", "constant", 1),
-            Parameter("multiplier", "const int32_t *", "constant", 2),
-            Parameter("shift", "const int8_t *", "constant", 3),
-            Parameter("output", "int16_t *", "output"),
-            *(() if in_place else (Parameter("column", "int16_t *", "scratch"),)),
-        ),
-        constants=(
-            Constant("weights", (pack_fours(weights) & 0xFFFFFFFF).astype(np.uint32)),
-            Constant("bias", bias.astype(np.int64 if wide else np.int32)),
-            Constant("multiplier", factors.multipliers.astype(np.int32)),
-            Constant("shift", factors.shifts.astype(np.int8)),
-        ),
-        scratch_bytes=0 if in_place else 8 * -(-taps // 4),
-        includes=("dsp", "dsp_int16", "requantize", *(("requantize_wide",) if wide else ())),
+        scratch=("column", 0 if in_place else 8 * -(-taps // 4)),
+        includes=("dsp_int16",),
     )

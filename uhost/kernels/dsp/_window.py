@@ -13,6 +13,20 @@ from uhost.kernels.dsp._product import column_bytes, column_pairs, product_call
 from uhost.ops._window import Axis
 
 
+def window_values(bound: BoundOperator[Any], rows: Axis, columns: Axis) -> dict[str, Any]:
+    """Returns what the templates of kernels with a window print of it and of its image."""
+    x = bound.input(0)
+    return {
+        "size": (rows.size, columns.size),
+        "depth": x.shape[3],
+        "window": (rows.window, columns.window),
+        "stride": (rows.stride, columns.stride),
+        "before": (rows.before, columns.before),
+        "outputs": (rows.output, columns.output),
+        "zero_point": x.zero_point,
+    }
+
+
 def window_call(bound: BoundOperator[Any], rows: Axis, columns: Axis) -> KernelCall:
     """Returns the call for a layer whose every output reads all channels of a window."""
     x = bound.input(0)
@@ -34,18 +48,12 @@ def window_call(bound: BoundOperator[Any], rows: Axis, columns: Axis) -> KernelC
         channels,
         pairs,
         values={
-            "size": (rows.size, columns.size),
-            "depth": depth,
-            "window": (rows.window, columns.window),
-            "stride": (rows.stride, columns.stride),
+            **window_values(bound, rows, columns),
             "dilation": (rows.dilation, columns.dilation),
-            "before": (rows.before, columns.before),
-            "outputs": (rows.output, columns.output),
             "taps": taps,
             "padded": padded,
             "patch_bytes": patch_bytes,
             "column_words": column_bytes(pairs, pixels) // 4,
-            "zero_point": x.zero_point,
             "aligned": depth % 4 == 0 and run % 8 == 0,
         },
         scratch_bytes=column_bytes(pairs, pixels) + patches_bytes,

@@ -13,6 +13,7 @@ from uhost.kernels.dsp import conv_2d
 from uhost.kernels.dsp._channels import fold
 from uhost.kernels.dsp._lift import ABSENT, Pairs, lifted
 from uhost.kernels.dsp._product import product_call
+from uhost.kernels.dsp._window import window_values
 from uhost.kernels.dsp._window_cost import gathered_cost
 from uhost.ops.conv_2d import Conv2DAttributes, window_axes
 
@@ -61,15 +62,9 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
         channels,
         pairs,
         values={
-            "size": (rows.size, columns.size),
-            "depth": depth,
-            "window": (rows.window, columns.window),
-            "stride": (rows.stride, columns.stride),
-            "before": (rows.before, columns.before),
-            "outputs": (rows.output, columns.output),
+            **window_values(bound, rows, columns),
             "padded": padded,
             "patch_bytes": patch_bytes,
-            "zero_point": x.zero_point,
         },
         scratch_bytes=8 * len(pairs) + 2 * patch_bytes * padded,
         overlap=over_windows(rows, columns, depth, bound.output.shape[3], together=2),

@@ -15,6 +15,7 @@ from uhost.kernels.dsp import conv_2d
 from uhost.kernels.dsp._channels import fold
 from uhost.kernels.dsp._lift import lifted
 from uhost.kernels.dsp._product import product_call
+from uhost.kernels.dsp._window import window_values
 from uhost.kernels.dsp._window_cost import framed_cost
 from uhost.kernels.dsp.conv_2d_gathered import MOST_WORDS, gathered_pairs
 from uhost.ops._window import Axis
@@ -72,16 +73,10 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
         channels,
         pairs,
         values={
-            "size": (rows.size, columns.size),
-            "depth": depth,
-            "window": (rows.window, columns.window),
-            "stride": (rows.stride, columns.stride),
-            "outputs": (rows.output, columns.output),
+            **window_values(bound, rows, columns),
             "frame": (height.size, width.size),
             "copied": (height.copied, width.copied),
-            "before": (rows.before, columns.before),
             "padded": False,
-            "zero_point": x.zero_point,
         },
         scratch_bytes=8 * len(pairs) + -(-frame_bytes // 4) * 4,
         # The whole input is read before the first output is written.

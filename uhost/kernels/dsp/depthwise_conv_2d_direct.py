@@ -7,8 +7,6 @@ single rows of outputs, whose lines nothing else reads. Windows at the border ar
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +16,7 @@ from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
 from uhost.kernels._overlap import over_windows
 from uhost.kernels.dsp._channels import Channels, clamp_range, fold, why_not_int8
 from uhost.kernels.dsp._product_cost import CALL
+from uhost.kernels.dsp._window import window_values
 from uhost.kernels.dsp._window_cost import places
 from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes, window_axes
 from uhost.targets._work import Work
@@ -82,13 +81,8 @@ def _lower(bound: Bound) -> KernelCall:
     ]
     if padded:
         parameters.append(Parameter("patch", "int8_t *", "scratch"))
-    values: dict[str, Any] = {
-        "size": (rows.size, columns.size),
-        "depth": channels,
-        "window": (rows.window, columns.window),
-        "stride": (rows.stride, columns.stride),
-        "before": (rows.before, columns.before),
-        "outputs": (rows.output, columns.output),
+    values = {
+        **window_values(bound, rows, columns),
         "padded": padded,
         "padding_word": f"0x{(x.zero_point & 0xFF) * 0x01010101:08x}u",
     }

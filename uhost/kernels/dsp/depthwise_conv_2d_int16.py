@@ -9,19 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from uhost.ir.graph import BoundOperator
-from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
+from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels._overlap import Overlap, forward, over_windows
 from uhost.kernels._quantize import (
-    Requantization,
-    channel_bias,
     channel_weights,
-    conv_requantization,
 )
-from uhost.kernels.dsp._channels import Integers, clamp_range
-from uhost.kernels.dsp._int16 import why_not_int16
+from uhost.kernels.dsp._channels import Integers
+from uhost.kernels.dsp._int16 import layer_call, why_not_int16
 from uhost.kernels.dsp._int16_cost import depthwise_int16_cost
-from uhost.numerics.fixed_point import cut_multiplier
-from uhost.ops._weighted import is_wide
 from uhost.ops._window import Axis
 from uhost.ops.depthwise_conv_2d import DepthwiseConv2DAttributes, window_axes
 
@@ -58,18 +53,14 @@ def _overlap(rows: Axis, columns: Axis, pixel_bytes: int, *, banded: bool) -> Ov
 def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
     rows, columns = window_axes(bound)
     channels = bound.input(0).shape[3]
-    factors, bias, wide = conv_requantization(bound), channel_bias(bound), is_wide(bound)
-    if wide:
-        multipliers = cut_multiplier(factors.multipliers).astype(np.int32)
-        factors = Requantization(multipliers, 15 - factors.shifts)
-    lowest, highest = clamp_range(bound)
     banded = any(axis.starts_outside or axis.ends_outside for axis in (rows, columns))
     width = (columns.output - 1) * columns.stride + columns.span
     on_image = max(min(columns.size, width - columns.before), 0)
-    return KernelCall(
-        library="dsp",
-        template="depthwise_conv_2d_int16",
-        values={
+    return layer_call(
+        "depthwise_conv_2d_int16",
+        bound,
+        _pairs(channel_weights(bound)),
+        {
             "size": (rows.size, columns.size),
             "channels": channels,
             "window": (rows.window, columns.window),
@@ -84,32 +75,9 @@ def _lower(bound: BoundOperator[DepthwiseConv2DAttributes]) -> KernelCall:
             "rows_outside": rows.starts_outside or rows.ends_outside,
             "unrolled": rows.window * columns.window <= _MOST_TAPS_UNROLLED,
             "unrolled_line": columns.window <= _MOST_TAPS_UNROLLED,
-            "wide": wide,
-            "lowest": lowest,
-            "highest": highest,
         },
-        parameters=(
-            Parameter("input", "const int16_t *", "input"),
-            Parameter("weights", "const uint32_t *", "constant", 0),
-            Parameter("bias", f"const {'int64_t' if wide else 'int32_t'} *", "constant", 1),
-            Parameter("multiplier", "const int32_t *", "constant", 2),
-            Parameter("shift", "const int8_t *", "constant", 3),
-            Parameter("output", "int16_t *", "output"),
-            *((Parameter("band", "int16_t *", "scratch"),) if banded else ()),
-        ),
-        constants=(
-            Constant("weights", _pairs(channel_weights(bound)).astype(np.uint32)),
-            Constant("bias", bias.astype(np.int64 if wide else np.int32)),
-            Constant("multiplier", factors.multipliers.astype(np.int32)),
-            Constant("shift", factors.shifts.astype(np.int8)),
-        ),
-        scratch_bytes=2 * rows.window * width * channels if banded else 0,
-        includes=(
-            "dsp",
-            "dsp_halves",
-            "requantize",
-            *(("requantize_wide",) if wide else ()),
-        ),
+        scratch=("band", 2 * rows.window * width * channels if banded else 0),
+        includes=("dsp_halves",),
         overlaps=(_overlap(rows, columns, 2 * channels, banded=banded),),
     )
 

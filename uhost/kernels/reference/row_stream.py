@@ -183,9 +183,10 @@ def _kept(stream: Stream, name: str) -> str:
 
 def _tests(stream: Stream, stage: Stage) -> list[str]:
     """Returns what each version's rows have in common in C; "" for the last."""
+    row = _row(stream, stage)
     tests = [
-        f"{_row(stream, stage)} == {last}" if first == last else f"{_row(stream, stage)} <= {last}"
-        for _, first, last in stage.versions
+        f"{row} == {one.last}" if one.first == one.last else f"{row} <= {one.last}"
+        for one in stage.versions
     ]
     tests[-1] = ""
     return tests
@@ -221,10 +222,9 @@ class _Arguments:
         return f"uhost_rows_next(&{rows}, {ring.row_bytes})"
 
     def _window(self, reading: Reading) -> str:
-        top = self.stage.versions[self.version][0][0]
         ring = self.stream.rings.get(reading.tensor)
         if ring is None:
-            if top:
+            if self.stage.versions[self.version].top:
                 return "input"
             start = _row(self.stream, self.stage, reading.stride, reading.offset)
             return f"input + ({start}) * {_row_elements(self.stream.source)}"
