@@ -22,9 +22,24 @@ from uhost.numerics.fixed_point import (
 )
 from uhost.numerics.softmax import exp_on_negative_values, reciprocal_of_one_plus
 
-_INTEGER_BITS = 4
+INTEGER_BITS = 4
 _STEPS_PER_UNIT = 24
 TABLE_SIZE = 256
+
+
+def scaled_argument(x: NDArray[np.int64], scale: float) -> tuple[NDArray[np.int64], int]:
+    """Returns `scale` · x in Q4.27, and the |x| at which it saturates; x is clipped to that.
+
+    Raises `ValueError` where the scale is too small for the fixed point. Source: TFLite,
+    `CalculateInputRadius`.
+    """
+    factor = scale * 2.0 ** (31 - INTEGER_BITS)
+    if not factor > 1.0:
+        raise ValueError("the scale is too small")
+    multiplier, shift = quantize_multiplier(factor)
+    radius = math.floor(15.0 * 2.0 ** (31 - INTEGER_BITS) / 2.0**shift)
+    inside = np.clip(x, -radius, radius)
+    return multiply_by_quantized_multiplier(inside, multiplier, shift), radius
 
 
 def logistic_int8(x: Array, scale: float) -> NDArray[np.int64]:
@@ -33,15 +48,9 @@ def logistic_int8(x: Array, scale: float) -> NDArray[np.int64]:
     `x` holds int8 values without their zero point. Raises `ValueError` where the scale is
     too small for the fixed point.
     """
-    factor = scale * 2.0 ** (31 - _INTEGER_BITS)
-    if not factor > 1.0:
-        raise ValueError("the scale is too small")
-    multiplier, shift = quantize_multiplier(factor)
-    radius = math.floor(15.0 * 2.0 ** (31 - _INTEGER_BITS) / 2.0**shift)
     value = np.asarray(x, np.int64)
-    inside = np.clip(value, -radius, radius)
-    scaled = multiply_by_quantized_multiplier(inside, multiplier, shift)
-    positive = reciprocal_of_one_plus(exp_on_negative_values(-np.abs(scaled), _INTEGER_BITS))
+    scaled, radius = scaled_argument(value, scale)
+    positive = reciprocal_of_one_plus(exp_on_negative_values(-np.abs(scaled), INTEGER_BITS))
     result = np.where(scaled >= 0, positive, INT32_MAX - positive)
     result = np.where(scaled == 0, 1 << 30, result)
     rounded = np.clip(rounding_divide_by_power_of_two(result, 23) - 128, -128, 127)

@@ -7,8 +7,6 @@ gemmlowp, "fixedpoint.h"; TFLite, "reference/integer_ops/tanh.h"; TFLite Micro, 
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,17 +14,14 @@ from uhost.ir.tensor import Array
 from uhost.numerics.fixed_point import (
     INT32_MAX,
     INT32_MIN,
-    multiply_by_quantized_multiplier,
-    quantize_multiplier,
     rounding_divide_by_power_of_two,
 )
 from uhost.numerics.fixed_point import (
     saturating_rounding_doubling_high_multiply as _multiply,
 )
-from uhost.numerics.logistic import logistic_int16_factor
+from uhost.numerics.logistic import INTEGER_BITS, logistic_int16_factor, scaled_argument
 from uhost.numerics.softmax import exp_on_negative_values
 
-_INTEGER_BITS = 4
 _48_OVER_17 = 1515870810  # in Q2.29
 _MINUS_32_OVER_17 = -1010580540  # in Q2.29
 
@@ -37,16 +32,10 @@ def tanh_int8(x: Array, scale: float) -> NDArray[np.int64]:
     `x` holds int8 values without their zero point. Raises `ValueError` where the scale is
     too small for the fixed point.
     """
-    factor = scale * 2.0 ** (31 - _INTEGER_BITS)
-    if not factor > 1.0:
-        raise ValueError("the scale is too small")
-    multiplier, shift = quantize_multiplier(factor)
-    radius = math.floor(15.0 * 2.0 ** (31 - _INTEGER_BITS) / 2.0**shift)
     value = np.asarray(x, np.int64)
-    inside = np.clip(value, -radius, radius)
-    scaled = multiply_by_quantized_multiplier(inside, multiplier, shift)
+    scaled, radius = scaled_argument(value, scale)
     # Read with one more integer bit, the number is twice as large.
-    small = exp_on_negative_values(-np.abs(scaled), _INTEGER_BITS + 1)
+    small = exp_on_negative_values(-np.abs(scaled), INTEGER_BITS + 1)
     size = _one_minus_over_one_plus(small)
     result = np.where(scaled == 0, 0, np.where(scaled < 0, -size, size))
     rounded = np.clip(rounding_divide_by_power_of_two(result, 24), -128, 127)

@@ -149,19 +149,51 @@ def product_call(
 
     `summed`: the pairs at the beginning of a column that have sums behind them.
     """
-    lowest, highest = channels.clamp
-    clamped = (lowest, highest) != (-128, 127)
     ends = ends_of(channels)
+    return tiled_call(
+        template,
+        {
+            **values,
+            "channels": len(channels.weights),
+            "pairs": len(pairs),
+            "group_words": 4 + 2 * len(pairs) + 4 * ends.words.shape[1],
+        },
+        pack(channels, pairs, ends),
+        clamp=channels.clamp,
+        shift=ends.shift,
+        summed=summed,
+        scratch_bytes=scratch_bytes,
+        includes=includes,
+        overlaps=(overlap,),
+    )
+
+
+def tiled_call(
+    template: str,
+    values: dict[str, Any],
+    weights: NDArray[np.uint32],
+    *,
+    clamp: tuple[int, int],
+    shift: int,
+    summed: int,
+    scratch_bytes: int,
+    includes: Sequence[str] = (),
+    overlaps: tuple[Overlap, ...] = (),
+) -> KernelCall:
+    """Returns the call of a kernel that multiplies columns in its scratch memory by tiles.
+
+    `weights` are in the form of `pack`. `shift` is that of the two-instruction requantisation,
+    0 where it has none.
+    """
+    lowest, highest = clamp
+    clamped = (lowest, highest) != (-128, 127)
     return KernelCall(
         library="dsp",
         template=template,
         values={
             **values,
-            "channels": len(channels.weights),
-            "pairs": len(pairs),
             "summed": summed,
-            "group_words": 4 + 2 * len(pairs) + 4 * ends.words.shape[1],
-            "suffix": f"_shift_{ends.shift}" if ends.shift else "",
+            "suffix": f"_shift_{shift}" if shift else "",
             "clamped": clamped,
             "lowest": lowest,
             "highest": highest,
@@ -172,16 +204,16 @@ def product_call(
             Parameter("output", "int8_t *", "output"),
             Parameter("columns", "uint32_t *", "scratch"),
         ),
-        constants=(Constant("weights", pack(channels, pairs, ends)),),
+        constants=(Constant("weights", weights),),
         scratch_bytes=scratch_bytes,
         includes=(
             "dsp",
             "dsp_product",
-            f"dsp_product_tiles:shift={ends.shift}",
+            f"dsp_product_tiles:shift={shift}",
             "dsp_widen",
             *(("dsp_sums",) if summed else ()),
             *(("dsp_clamp",) if clamped else ()),
             *includes,
         ),
-        overlaps=(overlap,),
+        overlaps=overlaps,
     )

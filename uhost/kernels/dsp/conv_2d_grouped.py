@@ -7,12 +7,19 @@ one tap. One requantisation shift over all groups, so that they share the routin
 from __future__ import annotations
 
 from uhost.ir.graph import BoundOperator
-from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
+from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.dsp._channels import Channels, fold, why_not_int8
 from uhost.kernels.dsp._grouped_cost import grouped_cost
 from uhost.kernels.dsp._lift import lifted
 from uhost.kernels.dsp._parts import part_of, stacked
-from uhost.kernels.dsp._product import column_bytes, column_pairs, ends_of, pack, why_inexact
+from uhost.kernels.dsp._product import (
+    column_bytes,
+    column_pairs,
+    ends_of,
+    pack,
+    tiled_call,
+    why_inexact,
+)
 from uhost.ops.conv_2d import Conv2DAttributes, window_axes
 
 
@@ -48,12 +55,9 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
     weights = pack(channels, pairs, ends)
     padded = any(axis.starts_outside or axis.ends_outside for axis in (rows, columns))
     padding_bytes = -(-depth // 8) * 8
-    lowest, highest = channels.clamp
-    clamped = (lowest, highest) != (-128, 127)
-    return KernelCall(
-        library="dsp",
-        template="conv_2d_grouped",
-        values={
+    return tiled_call(
+        "conv_2d_grouped",
+        {
             "size": (rows.size, columns.size),
             "depth": depth,
             "groups": len(groups),
@@ -64,7 +68,6 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
             "before": (rows.before, columns.before),
             "outputs": (rows.output, columns.output),
             "pairs": len(pairs),
-            "summed": summed,
             "group_words": 4 + 2 * len(pairs) + 4 * ends.words.shape[1],
             "stream_words": len(weights) // len(groups),
             "padded": padded,
@@ -72,28 +75,13 @@ def _lower(bound: BoundOperator[Conv2DAttributes]) -> KernelCall:
             "column_words": column_bytes(pairs, pixels) // 4,
             "zero_point": x.zero_point,
             "aligned": x.shape[3] % 4 == 0 and depth % 8 == 0,
-            "suffix": f"_shift_{ends.shift}" if ends.shift else "",
-            "clamped": clamped,
-            "lowest": lowest,
-            "highest": highest,
         },
-        parameters=(
-            Parameter("input", "const int8_t *", "input"),
-            Parameter("weights", "const uint32_t *", "constant"),
-            Parameter("output", "int8_t *", "output"),
-            Parameter("columns", "uint32_t *", "scratch"),
-        ),
-        constants=(Constant("weights", weights),),
+        weights,
+        clamp=channels.clamp,
+        shift=ends.shift,
+        summed=summed,
         scratch_bytes=column_bytes(pairs, pixels) + padding_bytes * padded,
-        includes=(
-            "dsp",
-            "dsp_product",
-            f"dsp_product_tiles:shift={ends.shift}",
-            "dsp_widen",
-            *(("dsp_inside",) if padded else ()),
-            *(("dsp_sums",) if summed else ()),
-            *(("dsp_clamp",) if clamped else ()),
-        ),
+        includes=("dsp_inside",) if padded else (),
     )
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from uhost.ir.graph import BoundOperator
-from uhost.kernels._kernel import Constant, Kernel, KernelCall, Parameter
+from uhost.kernels._kernel import Kernel, KernelCall
 from uhost.kernels.dsp._channels import why_not_int8
 from uhost.kernels.dsp._parts import streams_of
 from uhost.kernels.dsp._phases import Phase, layer_phases
 from uhost.kernels.dsp._phases_cost import phases_cost
-from uhost.kernels.dsp._product import column_pairs, why_inexact
+from uhost.kernels.dsp._product import column_pairs, tiled_call, why_inexact
 from uhost.ops.transpose_conv import TransposeConvAttributes
 
 _MOST_PHASES = 64
@@ -66,13 +66,10 @@ def _lower(bound: BoundOperator[TransposeConvAttributes]) -> KernelCall:
     padded = _is_padded(bound, phases)
     patch_bytes = -(-max(row["taps"] for row in rows) * depth // 8) * 8
     column_words = 2 * max(row["pairs"] for row in rows)
-    lowest, highest = phases[0].channels.clamp
-    clamped = (lowest, highest) != (-128, 127)
     summed = any(row["summed"] for row in rows)
-    return KernelCall(
-        library="dsp",
-        template="transpose_conv",
-        values={
+    return tiled_call(
+        "transpose_conv",
+        {
             "size": (height, width),
             "depth": depth,
             "channels": count,
@@ -83,34 +80,17 @@ def _lower(bound: BoundOperator[TransposeConvAttributes]) -> KernelCall:
             "fields": tuple(rows[0]),
             "single": single,
             "padded": padded,
-            "summed": summed,
             "patch_bytes": patch_bytes,
             "column_words": column_words,
             "aligned": depth % 8 == 0,
             "zero_point": bound.input(0).zero_point,
-            "suffix": f"_shift_{shift}" if shift else "",
-            "clamped": clamped,
-            "lowest": lowest,
-            "highest": highest,
         },
-        parameters=(
-            Parameter("input", "const int8_t *", "input"),
-            Parameter("weights", "const uint32_t *", "constant"),
-            Parameter("output", "int8_t *", "output"),
-            Parameter("columns", "uint32_t *", "scratch"),
-        ),
-        constants=(Constant("weights", np.concatenate([stream.words for stream in streams])),),
+        np.concatenate([stream.words for stream in streams]),
+        clamp=phases[0].channels.clamp,
+        shift=shift,
+        summed=summed,
         scratch_bytes=4 * column_words + 3 * patch_bytes * padded,
-        includes=(
-            "dsp",
-            "dsp_phase",
-            "dsp_product",
-            f"dsp_product_tiles:shift={shift}",
-            "dsp_widen",
-            *(("dsp_run",) if padded else ()),
-            *(("dsp_sums",) if summed else ()),
-            *(("dsp_clamp",) if clamped else ()),
-        ),
+        includes=("dsp_phase", *(("dsp_run",) if padded else ())),
     )
 
 
