@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from operator import add, attrgetter
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +39,16 @@ class Work:
     @property
     def instructions(self) -> int:
         """All of them; `words` are no instructions."""
-        everything: int = sum(astuple(self))
-        return everything - self.words
+        return sum(_counts(self)) - self.words
 
     def __add__(self, other: Work) -> Work:
-        return Work(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+        return Work(*map(add, _counts(self), _counts(other)))
 
     def __mul__(self, times: int) -> Work:
-        return Work(*(times * count for count in astuple(self)))
+        return Work(*(times * count for count in _counts(self)))
 
     __rmul__ = __mul__
+
+
+# Not `astuple`: it copies every number, and works are added by the ten thousand.
+_counts: Callable[[Work], tuple[int, ...]] = attrgetter(*(field.name for field in fields(Work)))
